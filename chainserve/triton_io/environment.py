@@ -1,0 +1,28 @@
+"""Where a model finds what was built for it. `chainserve serve` sets these variables for the whole server."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+ENGINE_DIR = "CHAINSERVE_ENGINE_DIR"
+DATA_DIR = "CHAINSERVE_DATA_DIR"
+
+
+def version_dir(args: dict[str, Any]) -> Path:
+    """`<repository>/<model>/<version>`: the policy and the weights that are versioned with the model."""
+    return Path(args["model_repository"]) / args["model_version"]
+
+
+def engine_dir(args: dict[str, Any]) -> Path:
+    """The folder with engine.json, tokenizer.json and the engine; default `engines/cpu` beside the repository."""
+    return _folder(ENGINE_DIR, args, "engines/cpu")
+
+
+def data_dir(args: dict[str, Any]) -> Path:
+    """The folder with the store and the search index; default `var` beside the repository."""
+    return _folder(DATA_DIR, args, "var")
+
+
+def _folder(variable: str, args: dict[str, Any], default: str) -> Path:
+    configured = os.environ.get(variable)
+    return Path(configured) if configured else Path(args["model_repository"]).parents[1] / default
