@@ -46,7 +46,6 @@ def _lists(dtype: str, *names: str) -> tuple[Tensor, ...]:
     return tuple(Tensor(name, dtype, (-1,)) for name in names)
 
 
-
 _ENGINE_OUTPUTS = (
     *_lists(FP32, "cum_log_probs"),
     Tensor("output_log_probs", FP32, (-1, -1)),
@@ -197,7 +196,12 @@ PROMPT_ASSEMBLY = ModelContract(
             *_singles(BOOL, "flagged", "stream"),
         ),
     ),
-    outputs=(*_singles(STRING, "prompt"), *_singles(INT32, "request_output_len")),
+    # `exclude_input_in_output` is always true: the ensemble hands it on, so that the prompt never leaves.
+    outputs=(
+        *_singles(STRING, "prompt"),
+        *_singles(INT32, "request_output_len"),
+        *_singles(BOOL, "exclude_input_in_output"),
+    ),
 )
 
 # The last step of chain_ensemble: the text leaves only if both checks passed.
@@ -208,7 +212,8 @@ RELEASE = ModelContract(
         *_singles(INT32, "request_output_len"),
         *_singles(BOOL, "input_flagged", "output_flagged"),
         *_singles(STRING, "input_category", "output_category", "intent", "route"),
-        *_singles(INT32, "input_tokens", "output_tokens"),
+        *_singles(INT32, "input_tokens"),
+        *_lists(INT32, "output_tokens"),
     ),
     outputs=(*_ANSWER_OUTPUTS, *_singles(STRING, "report")),
 )

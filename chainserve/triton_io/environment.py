@@ -6,11 +6,12 @@ from typing import Any
 
 ENGINE_DIR = "CHAINSERVE_ENGINE_DIR"
 DATA_DIR = "CHAINSERVE_DATA_DIR"
+RUN_DIR = "CHAINSERVE_RUN_DIR"
 
 
 def version_dir(args: dict[str, Any]) -> Path:
     """`<repository>/<model>/<version>`: the policy and the weights that are versioned with the model."""
-    return Path(args["model_repository"]) / args["model_version"]
+    return Path(args["model_repository"], args["model_version"])
 
 
 def engine_dir(args: dict[str, Any]) -> Path:
@@ -26,3 +27,9 @@ def data_dir(args: dict[str, Any]) -> Path:
 def _folder(variable: str, args: dict[str, Any], default: str) -> Path:
     configured = os.environ.get(variable)
     return Path(configured) if configured else Path(args["model_repository"]).parents[1] / default
+
+
+def draining() -> bool:
+    """Whether the server is going down: `chainserve serve` puts a file named `draining` into its run folder."""
+    run_dir = os.environ.get(RUN_DIR)
+    return run_dir is not None and Path(run_dir, "draining").exists()

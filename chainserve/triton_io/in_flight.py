@@ -1,0 +1,34 @@
+"""How many requests a model holds right now, on Triton's metrics port.
+
+Triton's own gauges count a decoupled request as done when it was dispatched; draining needs the truth.
+"""
+
+import threading
+from typing import Any
+
+import triton_python_backend_utils as pb_utils
+
+METRIC = "chainserve_in_flight"
+
+
+class InFlight:
+    """A gauge shared by all instances of `model`. Safe from any thread."""
+
+    def __init__(self, model: str) -> None:
+        self._family = pb_utils.MetricFamily(
+            name=METRIC, description="Requests now held by a model", kind=pb_utils.MetricFamily.GAUGE
+        )
+        self._gauge: Any = self._family.Metric(labels={"model": model})
+        self._lock = threading.Lock()
+        self.count = 0
+
+    def enter(self) -> None:
+        self._add(1)
+
+    def leave(self) -> None:
+        self._add(-1)
+
+    def _add(self, change: int) -> None:
+        with self._lock:
+            self.count += change
+            self._gauge.increment(float(change))
