@@ -39,7 +39,7 @@ class SentenceEncoder(Protocol):
 
 @dataclass(frozen=True)
 class FakeEncoder:
-    """The fake: sums a fixed vector for each character, so texts that share characters are near. A character is a token."""
+    """The fake: sums a fixed vector for each character, so texts that share characters are near."""
 
     dimension: int = 16
 
