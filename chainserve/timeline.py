@@ -9,7 +9,7 @@ from chainserve.clock import Clock
 
 @dataclass
 class Stage:
-    """`outcome` is ok, or what happened instead: timeout, error, fallback, skipped, cancelled."""
+    """`outcome` is ok, or what happened instead: timeout, error, cancelled. An open stage has no `end_ms`."""
 
     name: str
     start_ms: float
@@ -28,24 +28,35 @@ class Timeline:
     def elapsed_ms(self) -> float:
         return (self.clock.now() - self._zero) * 1e3
 
-    @contextmanager
-    def stage(self, name: str) -> Iterator[Stage]:
-        """Record a stage around a block; an exception that nobody named marks it as an error."""
+    def begin(self, name: str) -> Stage:
         stage = Stage(name, self.elapsed_ms())
         self.stages.append(stage)
+        return stage
+
+    def end(self, stage: Stage) -> None:
+        stage.end_ms = self.elapsed_ms()
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[Stage]:
+        """Record a stage around a block; an exception that leaves the block marks it."""
+        stage = self.begin(name)
         try:
             yield stage
+        except Exception:
+            stage.outcome = "error"
+            raise
         except BaseException:
-            stage.outcome = stage.outcome if stage.outcome != "ok" else "error"
+            stage.outcome = "cancelled"
             raise
         finally:
-            stage.end_ms = self.elapsed_ms()
+            self.end(stage)
 
     def report(self) -> list[dict[str, object]]:
-        """One dict a stage, in order of start; times rounded to a microsecond."""
-        return [_rounded(stage) for stage in sorted(self.stages, key=lambda s: s.start_ms)]
+        """One dict a stage, in order of start; a stage still open ends now and was cancelled."""
+        return [self._row(stage) for stage in sorted(self.stages, key=lambda s: s.start_ms)]
 
-
-def _rounded(stage: Stage) -> dict[str, object]:
-    fields = asdict(stage)
-    return {key: round(value, 3) if isinstance(value, float) else value for key, value in fields.items()}
+    def _row(self, stage: Stage) -> dict[str, object]:
+        row = asdict(stage)
+        if stage.end_ms is None:
+            row |= {"end_ms": self.elapsed_ms(), "outcome": "cancelled"}
+        return {key: round(value, 3) if isinstance(value, float) else value for key, value in row.items()}

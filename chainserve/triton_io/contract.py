@@ -159,11 +159,20 @@ CHAIN = ModelContract(
     decoupled=True,
 )
 
+# Static: what would change the shape of the answer is left out. It always counts tokens and never repeats the prompt.
 CHAIN_ENSEMBLE = ModelContract(
     inputs=(
         *_singles(STRING, "text_input"),
         *_singles(INT32, "max_tokens"),
-        *_SAMPLING_INPUTS,
+        *_optional(
+            *_lists(STRING, "bad_words", "stop_words"),
+            *_singles(INT32, "end_id", "pad_id", "top_k", "min_tokens", "beam_width"),
+            *_singles(FP32, "top_p", "temperature", "length_penalty", "repetition_penalty"),
+            *_singles(FP32, "presence_penalty", "frequency_penalty"),
+            *_singles(UINT64, "seed"),
+            *_singles(BOOL, "stream"),
+            *_singles(STRING, "guided_decoding_guide_type", "guided_decoding_guide"),
+        ),
         *_CALLER_INPUTS,
     ),
     outputs=(*_ANSWER_OUTPUTS, *_singles(STRING, "report")),
@@ -196,11 +205,13 @@ PROMPT_ASSEMBLY = ModelContract(
             *_singles(BOOL, "flagged", "stream"),
         ),
     ),
-    # `exclude_input_in_output` is always true: the ensemble hands it on, so that the prompt never leaves.
+    # Two constants for the steps of the ensemble behind it: `exclude_input_in_output` true, so that the prompt never
+    # leaves, and `answer_role` assistant, the role in which the answer is moderated.
     outputs=(
         *_singles(STRING, "prompt"),
         *_singles(INT32, "request_output_len"),
         *_singles(BOOL, "exclude_input_in_output"),
+        *_singles(STRING, "answer_role"),
     ),
 )
 

@@ -1,7 +1,7 @@
 """Reading request tensors into plain values, and plain values into response tensors."""
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +10,7 @@ import triton_python_backend_utils as pb_utils
 from chainserve.errors import InvalidInput
 
 Array = npt.NDArray[Any]
+Value = TypeVar("Value")
 
 TRITON_TO_NUMPY: dict[str, Any] = {
     "TYPE_STRING": np.object_,
@@ -52,6 +53,12 @@ class RequestTensors:
     def flag(self, name: str) -> bool | None:
         array = self.array(name)
         return None if array is None else bool(_one(name, array.reshape(-1)))
+
+
+def required(value: Value | None) -> Value:
+    """A value whose tensor the model's configuration does not let a client leave out."""
+    assert value is not None, "Triton lets no request without its required inputs through"  # noqa: S101
+    return value
 
 
 def _one(name: str, items: Any) -> Any:

@@ -1,0 +1,1 @@
+"""The order of the chain: the only room that knows it."""

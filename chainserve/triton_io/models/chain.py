@@ -1,0 +1,119 @@
+"""`chain`: the front door. Decoupled: `execute` hands requests to the event loop and returns."""
+
+import asyncio
+import uuid
+from pathlib import Path
+from typing import Any
+
+from chainserve.admission.request import Admission
+from chainserve.clock import MonotonicClock
+from chainserve.config import load_toml
+from chainserve.context.store import Store
+from chainserve.engine.manifest import EngineManifest
+from chainserve.engine.word_lists import word_lists
+from chainserve.errors import Cancelled, Unavailable
+from chainserve.guards.refusal import Refusals
+from chainserve.messages import ChainRequest, Context, Intent, Prompt
+from chainserve.pipeline.chain import Chain, Stages
+from chainserve.pipeline.policy import ChainPolicy
+from chainserve.prompt.assembler import PromptAssembler
+from chainserve.prompt.policy import PromptPolicy
+from chainserve.tokenizer import StreamDecoder, Tokenizer
+from chainserve.triton_io.answers import AnswerSender
+from chainserve.triton_io.calls import ModelCalls
+from chainserve.triton_io.chain_inputs import chain_fields
+from chainserve.triton_io.engine_calls import TritonEngine
+from chainserve.triton_io.environment import data_dir, draining, engine_dir, version_dir
+from chainserve.triton_io.in_flight import InFlight
+from chainserve.triton_io.loop import EventLoopThread
+from chainserve.triton_io.stage_calls import StageCalls
+from chainserve.triton_io.tensors import RequestTensors
+
+# Every request holds up to four blocking calls: three branches, or the engine's stream beside an output check.
+WORKERS_A_REQUEST = 4
+CANCEL_POLL_S = 0.01
+
+
+class ChainModel:
+    def initialize(self, args: dict[str, Any]) -> None:
+        home = version_dir(args)
+        policy = load_toml(home / "chain.toml", ChainPolicy)
+        places = policy.admission.interactive + policy.admission.batch
+        self._loop = EventLoopThread("chain", workers=WORKERS_A_REQUEST * places)
+        self._admission = Admission(policy.admission)
+        self._in_flight = InFlight("chain")
+        refusals = load_toml(home / policy.refusals, Refusals)
+        self._chain = Chain(_stages(args, home, policy, self._loop), policy, refusals, MonotonicClock())
+        self._loop.start()
+
+    def execute(self, requests: list[Any]) -> None:
+        for request in requests:
+            self._in_flight.enter()
+            self._loop.submit(self._serve(request))
+
+    def finalize(self) -> None:
+        self._loop.stop()
+
+    async def _serve(self, request: Any) -> None:
+        sender = AnswerSender(request.get_response_sender(), stream=False)
+        try:
+            admitted = self._admit(request)
+            sender.stream = admitted.stream
+            await self._answer(admitted, sender)
+        except Exception as error:  # noqa: BLE001 whatever broke, the client gets an answer
+            sender.fail(error)
+        finally:
+            self._in_flight.leave()
+
+    def _admit(self, request: Any) -> ChainRequest:
+        if draining():
+            raise Unavailable("the server is going down")
+        # The engine's `stop` input goes by request id, and clients choose theirs freely: ours are unique.
+        request_id = f"{request.request_id() or 'chain'}-{uuid.uuid4().hex[:12]}"
+        return self._admission.admit(request_id, chain_fields(RequestTensors(request)))
+
+    async def _answer(self, request: ChainRequest, sender: AnswerSender) -> None:
+        answer = asyncio.create_task(self._chain.answer(request, sender.emit))
+        while not (await asyncio.wait({answer}, timeout=CANCEL_POLL_S))[0]:
+            if sender.sender.is_cancelled():
+                answer.cancel()
+        if answer.cancelled():
+            raise Cancelled
+        answer.result()
+
+
+def _stages(args: dict[str, Any], home: Path, policy: ChainPolicy, loop: EventLoopThread) -> Stages:
+    engine_home = engine_dir(args)
+    tokenizer = Tokenizer.load(engine_home)
+    calls = StageCalls.on(loop)
+    engine = ModelCalls("tensorrt_llm", ("output_ids", "sequence_length"), loop)
+    store = Store(data_dir(args))
+
+    async def remember(request: ChainRequest, answer: str) -> None:
+        await loop.blocking(lambda: _save(store, request, answer))
+
+    return Stages(
+        moderate=calls.moderate,
+        classify=calls.classify,
+        fetch=calls.fetch,
+        assemble=_assemble(home, policy, tokenizer, EngineManifest.load(engine_home)),
+        engine=TritonEngine(engine, lambda words: word_lists(tokenizer, words)),
+        decoder=lambda: StreamDecoder(tokenizer),
+        remember=remember,
+    )
+
+
+def _assemble(home: Path, policy: ChainPolicy, tokenizer: Tokenizer, engine: EngineManifest) -> Any:
+    assembler = PromptAssembler(tokenizer, load_toml(home / policy.prompt_policy, PromptPolicy))
+
+    def assemble(request: ChainRequest, intent: Intent, context: Context) -> Prompt:
+        return assembler.assemble(
+            request.messages, intent.route, context, request.sampling.max_tokens, engine.context_length
+        )
+
+    return assemble
+
+
+def _save(store: Store, request: ChainRequest, answer: str) -> None:
+    if request.session_id:
+        store.append_turn(request.tenant, request.session_id, request.question, answer)

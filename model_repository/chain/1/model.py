@@ -1,0 +1,1 @@
+from chainserve.triton_io.models.chain import ChainModel as TritonPythonModel

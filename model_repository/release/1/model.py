@@ -1,0 +1,1 @@
+from chainserve.triton_io.models.release import ReleaseModel as TritonPythonModel
