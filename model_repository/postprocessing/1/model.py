@@ -1,0 +1,1 @@
+from chainserve.triton_io.models.postprocessing import PostprocessingModel as TritonPythonModel

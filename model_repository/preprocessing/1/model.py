@@ -1,0 +1,1 @@
+from chainserve.triton_io.models.preprocessing import PreprocessingModel as TritonPythonModel
