@@ -17,6 +17,11 @@ IntArray = npt.NDArray[np.int32]
 WordIds = tuple[int, ...]
 
 
+def word_lists(tokenizer: Tokenizer, words: Iterable[str]) -> IntArray:
+    """int32 [2, n]: every spelling of every word, packed."""
+    return pack(word_ids(tokenizer, words))
+
+
 def word_ids(tokenizer: Tokenizer, words: Iterable[str]) -> list[WordIds]:
     """Ids of every spelling of every word, in order, each once. Empty words are left out; commas split nothing.
 
