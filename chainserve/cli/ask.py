@@ -86,7 +86,7 @@ def _streamed(stream: AnswerStream, *, show: bool) -> Answer:
                 typer.echo(_printable(piece), nl=False)
                 sys.stdout.flush()
     finally:
-        if show:
+        if show and stream.answer.text:
             typer.echo()  # what follows, an error too, starts on its own line
     return stream.answer
 
@@ -116,5 +116,5 @@ def _as_json(answer: Answer) -> str:
 
 
 def _fail(problem: str) -> NoReturn:
-    typer.echo(f"error: {problem}", err=True)
+    typer.echo(f"chainserve: {problem}", err=True)
     raise typer.Exit(1)

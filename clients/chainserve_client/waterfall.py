@@ -34,7 +34,7 @@ class _Axis:
     def column(self, ms: float) -> int:
         """The column, 0 to width - 1, that holds the moment `ms`."""
         share = ms / self.span_ms if self.span_ms > 0 else 0.0
-        return min(self.width - 1, max(0, int(share * self.width)))
+        return int(min(max(share, 0.0) * self.width, self.width - 1))
 
     def bar(self, start_ms: float, end_ms: float, mark: str) -> str:
         """At least one mark: a stage that ran is seen."""
@@ -74,7 +74,7 @@ class Waterfall:
 
 
 def _last_moment(stage: Stage) -> float:
-    return stage.start_ms if stage.end_ms is None else stage.end_ms
+    return stage.start_ms if stage.end_ms is None else max(stage.start_ms, stage.end_ms)
 
 
 def _scale(axis: _Axis) -> str:
