@@ -4,9 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-ENGINE_DIR = "CHAINSERVE_ENGINE_DIR"
-DATA_DIR = "CHAINSERVE_DATA_DIR"
-RUN_DIR = "CHAINSERVE_RUN_DIR"
+from chainserve.environment import DATA_DIR, DRAINING_FILE, ENGINE_DIR, RUN_DIR
 
 
 def version_dir(args: dict[str, Any]) -> Path:
@@ -32,4 +30,4 @@ def _folder(variable: str, args: dict[str, Any], default: str) -> Path:
 def draining() -> bool:
     """Whether the server is going down: `chainserve serve` puts a file named `draining` into its run folder."""
     run_dir = os.environ.get(RUN_DIR)
-    return run_dir is not None and Path(run_dir, "draining").exists()
+    return run_dir is not None and Path(run_dir, DRAINING_FILE).exists()

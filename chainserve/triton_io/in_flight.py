@@ -8,7 +8,7 @@ from typing import Any
 
 import triton_python_backend_utils as pb_utils
 
-METRIC = "chainserve_in_flight"
+from chainserve.environment import IN_FLIGHT_METRIC
 
 
 class InFlight:
@@ -16,7 +16,7 @@ class InFlight:
 
     def __init__(self, model: str) -> None:
         self._family = pb_utils.MetricFamily(
-            name=METRIC, description="Requests now held by a model", kind=pb_utils.MetricFamily.GAUGE
+            name=IN_FLIGHT_METRIC, description="Requests now held by a model", kind=pb_utils.MetricFamily.GAUGE
         )
         self._gauge: Any = self._family.Metric(labels={"model": model})
         self._lock = threading.Lock()
