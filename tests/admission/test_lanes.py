@@ -9,7 +9,11 @@ POLICY = AdmissionPolicy(interactive=1, batch=1, max_input_chars=10, max_tokens=
 
 def test_a_full_lane_refuses_at_once_and_the_other_lane_does_not() -> None:
     lanes = Lanes(POLICY)
-    with lanes.permit("interactive"), lanes.permit("batch"), pytest.raises(Unavailable, match="interactive lane is full"):
+    with (
+        lanes.permit("interactive"),
+        lanes.permit("batch"),
+        pytest.raises(Unavailable, match="interactive lane is full"),
+    ):
         lanes.permit("interactive").__enter__()
 
 

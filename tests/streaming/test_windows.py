@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,9 +32,9 @@ def test_chinese_is_cut_after_any_character() -> None:
 
 def test_windows_grow_and_overlap() -> None:
     found = windows("word " * 40, step=1)
-    new_text = [found[0].end, *(b.end - a.end for a, b in zip(found, found[1:], strict=False))]
+    new_text = [found[0].end, *(b.end - a.end for a, b in pairwise(found))]
     assert new_text[:3] == [5, 15, 30]
-    assert all(b.start == a.end - POLICY.overlap_chars for a, b in zip(found, found[1:], strict=False))
+    assert all(b.start == a.end - POLICY.overlap_chars for a, b in pairwise(found))
 
 
 def test_a_word_without_end_is_checked_in_pieces() -> None:
@@ -43,7 +45,9 @@ def test_the_end_is_always_covered() -> None:
     assert windows("tail", step=10) == [Window(0, 4)]
 
 
-@pytest.mark.parametrize(("text", "cut"), [("see 3.14159", 4), ("a b", 2), ("好a", 1), ("e\u0301e\u0301", 0), ("go on.", 6)])
+@pytest.mark.parametrize(
+    ("text", "cut"), [("see 3.14159", 4), ("a b", 2), ("好a", 1), ("e\u0301e\u0301", 0), ("go on.", 6)]
+)
 def test_boundaries(text: str, cut: int) -> None:
     assert boundary(text, 0, len(text)) == cut
 
