@@ -1,0 +1,1 @@
+from chainserve.triton_io.models.tensorrt_llm import TensorRtLlmModel as TritonPythonModel
