@@ -1,0 +1,1 @@
+from chainserve.triton_io.models.intent import IntentModel as TritonPythonModel
