@@ -1,16 +1,25 @@
 """Reading a GGUF, and writing it again with weights that OpenVINO reads right."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import gguf
+import numpy as np
 from gguf import GGMLQuantizationType, GGUFReader, GGUFValueType, GGUFWriter, LlamaFileType
 
 from chainserve.errors import InvalidInput, Unsupported
 
 # OpenVINO 2026.4 reads these exactly. Its reading of Q4_1 is wrong, and it refuses some Q4_K_M files.
-EXACT = frozenset({GGMLQuantizationType.F32, GGMLQuantizationType.F16, GGMLQuantizationType.Q8_0})
+_STORED_AS: dict[GGMLQuantizationType, Any] = {
+    GGMLQuantizationType.F32: np.float32,
+    GGMLQuantizationType.F16: np.float16,
+    GGMLQuantizationType.Q8_0: np.uint8,
+}
+EXACT = frozenset(_STORED_AS)
+
+Q8_BLOCK = 32
 
 # What the writer puts there by itself.
 _OWN_KEYS = ("GGUF.", "general.architecture", "general.quantization_version")
@@ -41,7 +50,9 @@ def is_exact(reader: GGUFReader) -> bool:
 
 
 def repack(reader: GGUFReader, target: Path, progress: Progress) -> None:
-    """Write `target` with every inexact tensor dequantised and rounded to Q8_0: blocks of 32 int8 and one FP16 scale.
+    """Write `target` with every inexact matrix dequantised and rounded to Q8_0: blocks of 32 int8 and one FP16 scale.
+
+    One tensor at a time is in memory.
 
     Raises:
         Unsupported: a quantisation that gguf cannot dequantise.
@@ -49,12 +60,14 @@ def repack(reader: GGUFReader, target: Path, progress: Progress) -> None:
     writer = GGUFWriter(target, reader.fields["general.architecture"].contents())
     try:
         _copy_fields(reader, writer)
-        for done, tensor in enumerate(reader.tensors, start=1):
-            _add_tensor(writer, tensor)
-            progress(done, len(reader.tensors))
+        for tensor in reader.tensors:
+            _declare(writer, tensor)
         writer.write_header_to_file()
         writer.write_kv_data_to_file()
-        writer.write_tensors_to_file()
+        writer.write_ti_data_to_file()
+        for done, tensor in enumerate(reader.tensors, start=1):
+            writer.write_tensor_data(repacked(tensor))
+            progress(done, len(reader.tensors))
     finally:
         writer.close()
 
@@ -69,17 +82,28 @@ def _copy_fields(reader: GGUFReader, writer: GGUFWriter) -> None:
         writer.add_key_value(key, value, kind, element)
 
 
-def _add_tensor(writer: GGUFWriter, tensor: Any) -> None:
+def _declare(writer: GGUFWriter, tensor: Any) -> None:
+    kind, shape = target_type(tensor), tuple(reversed(tensor.shape.tolist()))
+    stored = gguf.quant_shape_to_byte_shape(shape, kind) if kind == GGMLQuantizationType.Q8_0 else shape
+    dtype = np.dtype(_STORED_AS[kind])
+    writer.add_tensor_info(tensor.name, stored, dtype, math.prod(stored) * dtype.itemsize, raw_dtype=kind)
+
+
+def target_type(tensor: Any) -> GGMLQuantizationType:
+    """What `tensor` becomes. Vectors (norms, biases) and rows that are not whole blocks stay floating point."""
     if tensor.tensor_type in EXACT:
-        writer.add_tensor(tensor.name, tensor.data, raw_dtype=tensor.tensor_type)
-    else:
-        writer.add_tensor(tensor.name, to_q8(tensor), raw_dtype=GGMLQuantizationType.Q8_0)
+        return tensor.tensor_type
+    is_matrix = len(tensor.shape) > 1 and tensor.shape[0] % Q8_BLOCK == 0
+    return GGMLQuantizationType.Q8_0 if is_matrix else GGMLQuantizationType.F32
 
 
-def to_q8(tensor: Any) -> Any:
-    """The tensor's bytes as Q8_0; uint8 [..., bytes per row]."""
+def repacked(tensor: Any) -> Any:
+    """The tensor's data in its target type."""
+    kind = target_type(tensor)
+    if kind == tensor.tensor_type:
+        return tensor.data
     try:
         values = gguf.quants.dequantize(tensor.data, tensor.tensor_type)
     except NotImplementedError as error:
         raise Unsupported(f"tensor {tensor.name}: {tensor.tensor_type.name} cannot be repacked") from error
-    return gguf.quants.quantize(values, GGMLQuantizationType.Q8_0)
+    return gguf.quants.quantize(values, kind)

@@ -1,3 +1,4 @@
+from dataclasses import dataclass
 from pathlib import Path
 
 import gguf
@@ -7,7 +8,7 @@ from gguf import GGMLQuantizationType
 from tiny_gguf import CONTEXT, tiny_metadata, write_tiny_gguf
 
 from chainserve.errors import InvalidInput, Unsupported
-from chainserve_build.gguf_file import context_length, is_exact, metadata_of, open_gguf, repack, to_q8
+from chainserve_build.gguf_file import context_length, is_exact, metadata_of, open_gguf, repack, repacked, target_type
 
 INEXACT = [
     GGMLQuantizationType.Q4_1,
@@ -61,12 +62,57 @@ def test_exact_files_need_no_repacking(tmp_path: Path, kind: GGMLQuantizationTyp
     assert is_exact(open_gguf(tmp_path / "in.gguf"))
 
 
-def test_a_quantisation_that_cannot_be_read_is_named() -> None:
-    class Tensor:
-        name, tensor_type, data = "w", GGMLQuantizationType.Q8_K, np.zeros(292, dtype=np.uint8)
+@dataclass
+class Raw:
+    """A tensor as the reader gives it. `shape` is in GGUF's order, the row's length first."""
 
+    tensor_type: GGMLQuantizationType
+    data: np.ndarray
+    shape: np.ndarray
+    name: str = "w"
+
+
+def random_blocks(kind: GGMLQuantizationType, scale_places: tuple[int, ...]) -> Raw:
+    """Four rows of one block with random bits, its FP16 scales (at these bytes) set to 0.01."""
+    length, size = gguf.GGML_QUANT_SIZES[kind]
+    blocks = np.random.default_rng(7).integers(0, 256, (4, size), dtype=np.uint8)
+    for place in scale_places:
+        blocks[:, place : place + 2] = np.frombuffer(np.float16(0.01).tobytes(), dtype=np.uint8)
+    return Raw(kind, blocks, np.array([length, 4]))
+
+
+@pytest.mark.parametrize(
+    ("kind", "scale_places"),
+    [
+        (GGMLQuantizationType.Q4_K, (0, 2)),
+        (GGMLQuantizationType.Q5_K, (0, 2)),
+        (GGMLQuantizationType.Q6_K, (208,)),
+        (GGMLQuantizationType.IQ4_NL, (0,)),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_what_gguf_reads_but_cannot_write_is_repacked(
+    kind: GGMLQuantizationType, scale_places: tuple[int, ...]
+) -> None:
+    tensor = random_blocks(kind, scale_places)
+    before = gguf.quants.dequantize(tensor.data, kind)
+    after = gguf.quants.dequantize(repacked(tensor), GGMLQuantizationType.Q8_0)
+    assert target_type(tensor) == GGMLQuantizationType.Q8_0
+    assert np.abs(after - before).max() <= np.abs(before).max() * (0.5 / 127 + 2**-11)
+
+
+@pytest.mark.parametrize("shape", [(64,), (33, 2)])
+def test_vectors_and_odd_rows_become_floats(shape: tuple[int, ...]) -> None:
+    values = np.ones(tuple(reversed(shape)), dtype=np.float32)
+    tensor = Raw(GGMLQuantizationType.BF16, gguf.quants.quantize(values, GGMLQuantizationType.BF16), np.array(shape))
+    assert target_type(tensor) == GGMLQuantizationType.F32
+    assert (repacked(tensor) == values).all()
+
+
+def test_a_quantisation_that_cannot_be_read_is_named() -> None:
+    tensor = Raw(GGMLQuantizationType.Q8_K, np.zeros(292, dtype=np.uint8), np.array([256, 1]))
     with pytest.raises(Unsupported, match="w: Q8_K"):
-        to_q8(Tensor())
+        repacked(tensor)
 
 
 @pytest.mark.parametrize("content", [b"", b"GGUF", b"not a gguf at all, but long enough to hold a header"])
