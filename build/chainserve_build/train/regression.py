@@ -43,5 +43,5 @@ class Features:
 
 
 def fit(matrix: Any, labels: npt.NDArray[np.int64], weights: npt.NDArray[np.float32], c: float, steps: int) -> Any:
-    """lbfgs stopped after `steps`: early stopping is part of the regularisation."""
+    """Fit with lbfgs, stopped after `steps`: early stopping is part of the regularisation."""
     return LogisticRegression(C=c, max_iter=steps).fit(matrix, labels, sample_weight=weights)
