@@ -1,0 +1,130 @@
+"""The client library and `chainserve ask` against the real chain."""
+
+import asyncio
+import re
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from chainserve.cli.app import app
+from chainserve_client import AsyncChainClient, ChainClient, InvalidRequest, NotFound
+
+pytestmark = pytest.mark.server
+
+CAPITAL = "What is the capital of France?"
+
+
+@pytest.fixture
+def client(server: Any) -> Iterator[ChainClient]:
+    with ChainClient(server.grpc) as client:
+        yield client
+
+
+def held(server: Any, model: str) -> int:
+    """Requests that `model` holds now, as its gauge says."""
+    with urllib.request.urlopen(f"http://{server.metrics}/metrics", timeout=10) as answer:
+        text = answer.read().decode()
+    return sum(
+        int(float(n)) for n in re.findall(rf'^chainserve_in_flight\{{model="{model}"\}} (\S+)$', text, re.MULTILINE)
+    )
+
+
+def eventually(holds: Callable[[], bool], seconds: float) -> bool:
+    end = time.monotonic() + seconds
+    while not (held_now := holds()) and time.monotonic() < end:
+        time.sleep(0.02)
+    return held_now
+
+
+def test_capital_of_france_is_streamed(client: ChainClient) -> None:
+    stream = client.stream(CAPITAL, max_tokens=48)
+    pieces = list(stream)
+    answer = stream.answer
+    assert len(pieces) > 1
+    assert "Paris" in answer.text
+    assert answer.finish_reason in {"stop", "length"}
+    assert 0 < answer.usage.output_tokens <= 48
+    assert answer.usage.input_tokens > 0
+    assert answer.ttft_s is not None
+    assert answer.ttft_s < answer.total_s
+    assert answer.report is not None
+    assert {"intent", "engine"} <= {stage.name for stage in answer.report.stages}
+
+
+def test_chinese_question_comes_back_in_whole_characters(client: ChainClient) -> None:
+    stream = client.stream("你好，请介绍一下北京。", max_tokens=32)
+    text = "".join(stream)
+    assert text
+    assert "\ufffd" not in text
+    assert stream.answer.finish_reason in {"stop", "length", "content_filter"}
+
+
+def test_messages_in_openai_form(client: ChainClient) -> None:
+    messages = [{"role": "system", "content": "You are brief."}, {"role": "user", "content": CAPITAL}]
+    assert "Paris" in client.ask(messages, max_tokens=48).text
+
+
+def test_unstreamed_equals_streamed(client: ChainClient) -> None:
+    whole = client.ask(CAPITAL, max_tokens=40)
+    stream = client.stream(CAPITAL, max_tokens=40)
+    assert "".join(stream) == whole.text
+    assert (stream.answer.finish_reason, stream.answer.usage) == (whole.finish_reason, whole.usage)
+
+
+def test_leaving_the_loop_frees_the_slots(client: ChainClient, server: Any) -> None:
+    assert eventually(lambda: held(server, "chain") == 0, 30)
+    for _ in client.stream("Tell me a long story about a river.", min_tokens=400, max_tokens=448):
+        assert held(server, "chain") == 1
+        break
+    assert eventually(lambda: held(server, "chain") == 0, 5)
+    assert eventually(lambda: held(server, "tensorrt_llm") == 0, 5)
+
+
+def test_eight_streams_at_once_through_one_client(client: ChainClient, server: Any) -> None:
+    streams = [client.stream(f"Write about the number {n}.", min_tokens=48, max_tokens=64) for n in range(8)]
+    assert eventually(lambda: held(server, "chain") == 8, 30)
+    with ThreadPoolExecutor(8) as pool:
+        texts = list(pool.map("".join, streams))
+    assert all(texts)
+    assert {stream.answer.finish_reason for stream in streams} <= {"stop", "length"}
+
+
+@pytest.mark.parametrize("model", ["chain_ensemble", "ensemble"])
+def test_other_front_doors_speak_the_same_names(server: Any, model: str) -> None:
+    with ChainClient(server.grpc, model=model) as client:
+        assert client.ask(CAPITAL, max_tokens=16).text
+        assert "".join(client.stream(CAPITAL, max_tokens=16))
+
+
+def test_bad_input_is_named(client: ChainClient) -> None:
+    with pytest.raises(InvalidRequest, match="max_tokens"):
+        client.ask(CAPITAL, max_tokens=0)
+    with pytest.raises(InvalidRequest, match="messages"):
+        client.ask([{"role": "pirate", "content": "hello"}])
+
+
+def test_unknown_model_is_not_found(server: Any) -> None:
+    with ChainClient(server.grpc, model="no_such_model") as client, pytest.raises(NotFound, match="no_such_model"):
+        client.ask(CAPITAL)
+
+
+def test_async_client(server: Any) -> None:
+    async def main() -> list[str]:
+        async with AsyncChainClient(server.grpc) as client:
+            answers = await asyncio.gather(*(client.ask(CAPITAL, max_tokens=24) for _ in range(4)))
+            return [answer.text for answer in answers]
+
+    assert all("Paris" in text for text in asyncio.run(main()))
+
+
+def test_ask_command_with_trace(server: Any) -> None:
+    result = CliRunner().invoke(app, ["ask", CAPITAL, "--url", server.grpc, "--trace", "--max-tokens", "48"])
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "Paris" in result.stdout
+    assert re.search(r"^engine +█+ +\d+\.\d ok$", result.stdout, re.MULTILINE)
+    assert result.stdout.splitlines()[-1].startswith("TTFT ")
