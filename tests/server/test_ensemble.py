@@ -68,13 +68,13 @@ class Ensemble:
 
     def stream(self, **fields: Any) -> list[dict[str, Any]]:
         """The responses of one gRPC request as plain values by output name."""
-        return list(self._responses(asked(stream=True, **fields)))
+        return list(self.responses(tensors(asked(stream=True, **fields))))
 
-    def _responses(self, fields: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    def responses(self, inputs: list[triton.InferInput]) -> Iterator[dict[str, Any]]:
         arrived: queue.Queue[Any] = queue.Queue()
         with triton.InferenceServerClient(self.grpc) as client:
             client.start_stream(lambda result, error: arrived.put(error or result))
-            client.async_stream_infer("ensemble", tensors(fields), enable_empty_final_response=True)
+            client.async_stream_infer("ensemble", inputs, enable_empty_final_response=True)
             while True:
                 item = arrived.get(timeout=60)
                 if isinstance(item, Exception):
@@ -176,6 +176,21 @@ def test_streams_at_the_same_time_keep_to_themselves_and_in_order(ensemble: Ense
     with ThreadPoolExecutor(len(wanted)) as pool:
         answers = list(pool.map(lambda text: "".join(texts(ensemble.stream(**guided(text)))), wanted))
     assert answers == wanted
+
+
+def test_the_rows_of_a_batch_are_told_apart(ensemble: Ensemble) -> None:
+    wanted = ["甲乙丙", "one two three"]
+    inputs = {
+        "text_input": np.array([[PARIS.encode()], [b"<|im_start|>user\n?"]], np.object_),
+        "max_tokens": np.array([[32], [32]], np.int32),
+        "stream": np.array([[True], [True]]),
+        "guided_decoding_guide_type": np.array([[b"regex"], [b"regex"]], np.object_),
+        "guided_decoding_guide": np.array([[text.encode()] for text in wanted], np.object_),
+    }
+    rows = ["", ""]
+    for response in ensemble.responses([tensor(name, array) for name, array in inputs.items()]):
+        rows[response["batch_index"][0]] += response["text_output"][0].decode()
+    assert rows == wanted
 
 
 @pytest.mark.parametrize(
