@@ -1,11 +1,11 @@
 """A small Triton: the gRPC service's streaming call, over a real socket, answered from the question's first word.
 
-hello         three pieces, then the last response
-unstreamed    what `stream: false` gets: one response
+hello         three pieces, then the last response; one response where `stream` is false. So is any other word
 refuse CODE   ends the stream with that status code
 message TEXT  an error message inside the stream, as Triton sends it before a model saw the request
 broken        one piece, then the stream ends without a last response
 endless       one piece, then nothing until the client cancels
+nonsense TEXT a last response whose report is that text
 together      a piece, and the next only when `meeting` many such streams are open
 """
 
@@ -53,7 +53,7 @@ class FakeTriton(service_pb2_grpc.GRPCInferenceServiceServicer):
             self.seen.append(inputs)
             text = inputs.get("text_input", ["hello"])[0]
             word, _, rest = text.partition(" ")
-            yield from getattr(self, word)(rest, inputs, context)
+            yield from getattr(self, word, self.hello)(rest, inputs, context)
 
     def hello(self, rest: str, inputs: dict[str, Any], context: Any) -> Iterator[Any]:
         if not inputs["stream"][0]:

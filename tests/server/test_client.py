@@ -53,7 +53,9 @@ def test_capital_of_france_is_streamed(client: ChainClient) -> None:
     assert answer.ttft_s is not None
     assert answer.ttft_s < answer.total_s
     assert answer.report is not None
-    assert {"intent", "engine"} <= {stage.name for stage in answer.report.stages}
+    assert {"moderation", "intent", "context", "prompt", "prefill", "decode"} <= {
+        stage.name for stage in answer.report.stages
+    }
 
 
 def test_chinese_question_comes_back_in_whole_characters(client: ChainClient) -> None:
@@ -126,5 +128,5 @@ def test_ask_command_with_trace(server: Any) -> None:
     result = CliRunner().invoke(app, ["ask", CAPITAL, "--url", server.grpc, "--trace", "--max-tokens", "48"])
     assert (result.exit_code, result.stderr) == (0, "")
     assert "Paris" in result.stdout
-    assert re.search(r"^engine +█+ +\d+\.\d ok$", result.stdout, re.MULTILINE)
+    assert re.search(r"^decode +█+ +\d+\.\d ok$", result.stdout, re.MULTILINE)
     assert result.stdout.splitlines()[-1].startswith("TTFT ")
