@@ -7,9 +7,10 @@ and the prompt is ready; its text leaves only when the guard has passed it too.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass
+from typing import Protocol
 
 from chainserve.admission.lanes import Lanes
 from chainserve.branches.branch import Branch
@@ -26,9 +27,14 @@ from chainserve.streaming.release import HeldText, release
 from chainserve.streaming.stop_words import StopWords
 from chainserve.streaming.windows import WindowPlan
 from chainserve.timeline import Timeline
-from chainserve.tokenizer import StreamDecoder
 
 Emit = Callable[[AnswerChunk], None]
+
+
+class Decoder(Protocol):
+    """Ids in, whole characters out."""
+
+    def push(self, ids: Iterable[int]) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -40,7 +46,7 @@ class Stages:
     fetch: Callable[[ChainRequest], Awaitable[Context]]
     assemble: Callable[[ChainRequest, Intent, Context], Prompt]
     engine: Engine
-    decoder: Callable[[], StreamDecoder]
+    decoder: Callable[[], Decoder]
     remember: Callable[[ChainRequest, str], Awaitable[None]]
 
 
@@ -146,7 +152,7 @@ class Chain:
                 if stop.stopped:
                     break
         run.timeline.end(stage)
-        held.add(stop.push(decoder.flush()))
+        # What the decoder still holds is part of a character that `max_tokens` cut off: no text.
         held.add(stop.flush())
         held.close()
         full = run.output_tokens >= sampling.max_tokens and not stop.stopped

@@ -38,7 +38,7 @@ POLICY = ChainPolicy(
     ),
     streaming=WindowPolicy(first_chars=4, growth=1.0, max_chars=100, overlap_chars=4),
 )
-REFUSALS = Refusals(en={"default": "No."}, zh={"default": "不行。"})
+REFUSALS = Refusals(default={"en": "No.", "zh": "不行。"})
 REQUEST = ChainRequest("id", (ChatMessage("user", "what now"),), Sampling(max_tokens=50), stream=True)
 
 
@@ -48,9 +48,6 @@ class Letters:
 
     def push(self, ids: tuple[int, ...]) -> str:
         return "".join(map(chr, ids))
-
-    def flush(self) -> str:
-        return ""
 
 
 def speaking(text: str, **more: Any) -> ScriptedEngine:
