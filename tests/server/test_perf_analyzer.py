@@ -26,7 +26,7 @@ def perf_analyzer() -> str:
     [
         ("chain", "questions.json"),
         ("chain_ensemble", "questions.json"),
-        ("ensemble", "questions.json"),
+        ("ensemble", "prompts.json"),
         ("tensorrt_llm", "token_ids.json"),
     ],
 )
