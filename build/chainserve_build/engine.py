@@ -58,8 +58,7 @@ def build_engine(source: Source, out: Path, *, force: bool = False) -> None:
         console.print(f"engine {out} is up to date")
         return
     with built_folder(out) as folder, _progress(console) as progress:
-        # Fetched, repacked to at most twice the size, converted, and the old engine still there.
-        require_space(folder, 5 * source.size)
+        require_space(out.parent, source.space)
         _build(source, folder, progress)
     console.print(f"engine {out} is ready")
 
@@ -124,6 +123,7 @@ def _from_ir(weights: Weights, folder: Path, progress: Progress) -> int:
             if not (weights.path / name).is_file():
                 raise InvalidInput("--hub", f"the repository has no {name}")
             (weights.path / name).rename(folder / name)
+        openvino_ir.check_whole(folder)
     return context_length
 
 

@@ -1,6 +1,7 @@
 """Weights from a Hugging Face hub: a repository with a GGUF, or with an OpenVINO IR."""
 
 import json
+import logging
 import re
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ _PREFERRED = ("q8_0", "f16")
 class Hub:
     """`ORG/REPO`, `ORG/REPO@REVISION`, and `:FILE.gguf` behind either to pick one of several."""
 
-    size = 0
+    space = 0
 
     def __init__(self, identifier: str) -> None:
         match = _ID.match(identifier)
@@ -51,6 +52,8 @@ class Hub:
     def _fetch(self, folder: Path) -> Weights:
         import huggingface_hub  # noqa: PLC0415 slow to load, and only this needs it
 
+        # Its retries are told on stderr; ours is one line at the end.
+        logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
         files = huggingface_hub.HfApi().list_repo_files(self._repo, revision=self._revision)
         wanted = wanted_files(files, self._file)
         huggingface_hub.snapshot_download(self._repo, revision=self._revision, allow_patterns=wanted, local_dir=folder)

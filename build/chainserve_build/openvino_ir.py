@@ -1,16 +1,19 @@
 """From GGUF to OpenVINO IR, and proof that its tokenizer is ours."""
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 from xml.etree.ElementTree import iterparse
 
-from chainserve.errors import StageFailed, Unsupported
+from chainserve.errors import StageFailed, Unavailable, Unsupported
 from chainserve.tokenizer import Tokenizer
 
 IR_FILE = "openvino_model.xml"
+WEIGHTS_FILE = "openvino_model.bin"
 IR_FILES = (
     IR_FILE,
-    "openvino_model.bin",
+    WEIGHTS_FILE,
     "openvino_tokenizer.xml",
     "openvino_tokenizer.bin",
     "openvino_detokenizer.xml",
@@ -26,6 +29,9 @@ SAMPLES = (
     "  leading and trailing spaces   ",
 )
 
+# What a C++ stream says when it could not write.
+_WRITE_FAILED = "iostream error"
+
 _NAMES = {"u4": "int4", "i4": "int4", "u8": "int8", "i8": "int8", "f16": "fp16", "bf16": "bf16", "f32": "fp32"}
 
 
@@ -36,10 +42,20 @@ def convert(gguf_file: Path) -> None:
     try:
         openvino_genai.LLMPipeline(str(gguf_file), "CPU", enable_save_ov_model=True)
     except RuntimeError as error:
+        if _WRITE_FAILED in str(error):
+            raise Unavailable(f"OpenVINO cannot write into {gguf_file.parent}: the disk is full") from error
         raise Unsupported(f"OpenVINO cannot read this GGUF: {_last_line(error)}") from error
-    missing = [name for name in IR_FILES if not (gguf_file.parent / name).is_file()]
+    check_whole(gguf_file.parent)
+
+
+def check_whole(folder: Path) -> None:
+    """Raises: StageFailed when a file of the IR is missing, or shorter than its model says."""
+    missing = [name for name in IR_FILES if not (folder / name).is_file()]
     if missing:
         raise StageFailed("OpenVINO conversion", f"did not write {', '.join(missing)}")
+    end = max((constant.end for constant in _constants(folder / IR_FILE)), default=0)
+    if (folder / WEIGHTS_FILE).stat().st_size < end:
+        raise StageFailed("OpenVINO conversion", f"{WEIGHTS_FILE} is cut short")
 
 
 def check_tokenizers(folder: Path) -> None:
@@ -59,13 +75,26 @@ def check_tokenizers(folder: Path) -> None:
 def precision(model_xml: Path) -> str:
     """What most of the weights' bytes are."""
     sizes: Counter[str] = Counter()
-    for _, layer in iterparse(model_xml):  # noqa: S314 written by OpenVINO in this build
-        if layer.tag == "layer" and layer.get("type") == "Const":
-            data = layer.find("data")
-            if data is not None:
-                sizes[data.get("element_type", "")] += int(data.get("size", 0))
-    kind = sizes.most_common(1)[0][0] if sizes else ""
-    return _NAMES.get(kind, kind or "unknown")
+    for constant in _constants(model_xml):
+        sizes[constant.kind] += constant.size
+    kind = sizes.most_common(1)[0][0] if sizes else "unknown"
+    return _NAMES.get(kind, kind)
+
+
+class _Constant(NamedTuple):
+    """`kind` is OpenVINO's element type; `size` and `end` are bytes in the weights file."""
+
+    kind: str
+    size: int
+    end: int
+
+
+def _constants(model_xml: Path) -> Iterator[_Constant]:
+    for _, layer in iterparse(model_xml):  # noqa: S314 OpenVINO's own file, of a model the user chose to run
+        data = layer.find("data") if layer.tag == "layer" and layer.get("type") == "Const" else None
+        if data is not None:
+            size = int(data.get("size", 0))
+            yield _Constant(data.get("element_type", ""), size, int(data.get("offset", 0)) + size)
 
 
 def _last_line(error: Exception) -> str:

