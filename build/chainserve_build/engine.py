@@ -1,6 +1,8 @@
 """Weights to engine folder, for the `cpu` profile: OpenVINO IR with INT8 weights unless the source says otherwise."""
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
@@ -147,18 +149,12 @@ def _versions() -> dict[str, str]:
     return {"recipe": RECIPE} | {package: version(package) for package in _PACKAGES}
 
 
-class _step:  # noqa: N801 reads as a verb where it is used
-    """A line of progress that spins while the block runs."""
-
-    def __init__(self, progress: Progress, text: str) -> None:
-        self._progress, self._text = progress, text
-
-    def __enter__(self) -> None:
-        self._task = self._progress.add_task(self._text, total=None)
-
-    def __exit__(self, *error: object) -> None:
-        if error[0] is None:
-            self._progress.update(self._task, total=1, completed=1)
+@contextmanager
+def _step(progress: Progress, text: str) -> Iterator[None]:
+    """A line of progress that spins until the block ends."""
+    task = progress.add_task(text, total=None)
+    yield
+    progress.update(task, total=1, completed=1)
 
 
 def _progress(console: Console) -> Progress:
