@@ -15,7 +15,6 @@ def main(arguments: list[str]) -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != int(arguments[0]):  # it died before the kernel knew
         raise SystemExit(1)
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())  # the parent waits for its signals blocked; a mask outlives exec too
     os.execv(arguments[1], arguments[1:])  # noqa: S606 no shell: the supervisor built this command
 
 

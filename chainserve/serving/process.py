@@ -10,6 +10,8 @@ from pathlib import Path
 
 from chainserve.serving.server_log import error_line
 
+_STOPPED = b"All models are stopped"
+
 
 class ServerProcess:
     """`log` is written anew; the log of the run before is kept beside it."""
@@ -46,6 +48,10 @@ class ServerProcess:
         with suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
         self._process.wait()
+
+    def models_stopped(self) -> bool:
+        """Whether, on its way out, the server has finished every request."""
+        return _STOPPED in self.log.read_bytes()
 
     def last_words(self) -> str:
         """How it ended and why, in one line that names the log."""

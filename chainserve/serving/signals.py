@@ -1,26 +1,41 @@
-"""Wait for a signal as for any other event: no handler, nothing runs in between."""
+"""Wait for a signal as for any other event: the handlers do nothing, the signals' numbers arrive in a pipe."""
 
+import select
 import signal
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-STOP = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
-_WAKING = STOP | {signal.SIGCHLD}
+STOP = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_READ = 64
+
+
+class Signals:
+    def __init__(self, pipe: socket.socket) -> None:
+        self._pipe = pipe
+
+    def wait(self, seconds: float) -> bool:
+        """Whether somebody asked to stop within `seconds`; sooner also when a child ended (then False)."""
+        if not select.select([self._pipe], [], [], seconds)[0]:
+            return False
+        return any(number in STOP for number in self._pipe.recv(_READ))
 
 
 @contextmanager
-def signals_blocked() -> Iterator[None]:
-    """Within, the signals that ask to stop stay pending until `wait` takes them. What came too late is dropped."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _WAKING)
-    try:
-        yield
-    finally:
-        while signal.sigtimedwait(_WAKING, 0) is not None:
-            pass
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+def caught_signals() -> Iterator[Signals]:
+    """Within, the signals that ask to stop wait for `wait` instead of ending the process. Main thread only."""
+    reader, writer = socket.socketpair()
+    writer.setblocking(False)
+    with reader, writer:
+        descriptor = signal.set_wakeup_fd(writer.fileno())
+        handlers = {number: signal.signal(number, _leave_it) for number in (*STOP, signal.SIGCHLD)}
+        try:
+            yield Signals(reader)
+        finally:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+            signal.set_wakeup_fd(descriptor)
 
 
-def wait(seconds: float) -> bool:
-    """Whether somebody asked to stop within `seconds`; sooner also when a child ended (then False)."""
-    received = signal.sigtimedwait(_WAKING, seconds)
-    return received is not None and received.si_signo in STOP
+def _leave_it(_number: int, _frame: object) -> None:
+    """A handler is needed for the number to be written; the number is all we want."""

@@ -8,20 +8,20 @@ from dataclasses import dataclass
 
 from chainserve.environment import DRAINING_FILE
 from chainserve.errors import Cancelled, NotFound, Unavailable
-from chainserve.serving import probe, signals
+from chainserve.serving import probe
 from chainserve.serving.command import server_command, server_environment
 from chainserve.serving.installation import find_installation
 from chainserve.serving.options import Profile, ServeOptions
 from chainserve.serving.ports import check_ports
 from chainserve.serving.process import ServerProcess
 from chainserve.serving.shared_memory import shared_memory
+from chainserve.serving.signals import Signals, caught_signals
 
 LOG = "tritonserver.log"
 _POLL_S = 0.1
 # A request that Triton already took may not have reached the gauge yet, and an ensemble still has its last step to do.
 _QUIET_S = 0.5
-# tritonserver unloads its models after --exit-timeout-secs; past this it hangs.
-_EXIT_GRACE_S = 20.0
+_UNLOAD_S = 5.0
 _ENGINE_PROFILE = {Profile.CPU: "cpu", Profile.GPU: "fp8"}
 
 Say = Callable[[str], None]
@@ -36,8 +36,8 @@ def serve(options: ServeOptions, say: Say) -> None:
         Cancelled: stopped while loading, or told twice to stop.
     """
     _check(options)
-    with signals.signals_blocked(), _run_dir(options), shared_memory() as prefix:
-        server = Supervisor(options, say, _start(options, prefix))
+    with caught_signals() as signals, _run_dir(options), shared_memory() as prefix:
+        server = Supervisor(options, say, _start(options, prefix), signals)
         try:
             server.wait_ready()
             server.wait_for_signal()
@@ -81,13 +81,14 @@ class Supervisor:
     options: ServeOptions
     say: Say
     process: ServerProcess
+    signals: Signals
 
     def wait_ready(self) -> None:
         self.say(f"loading models from {self.options.repository} (log: {self.process.log})")
         deadline = time.monotonic() + self.options.start_timeout
         while not probe.ready(self.options.host, self.options.ports.http):
             self._check_alive()
-            if signals.wait(_POLL_S):
+            if self.signals.wait(_POLL_S):
                 raise Cancelled("stopped while loading")
             if time.monotonic() > deadline:
                 raise Unavailable(f"not ready after {self.options.start_timeout:g} s [log: {self.process.log}]")
@@ -95,7 +96,7 @@ class Supervisor:
         self.say(f"ready on {self.options.host}: http {ports.http}, grpc {ports.grpc}, metrics {ports.metrics}")
 
     def wait_for_signal(self) -> None:
-        while not signals.wait(1.0):
+        while not self.signals.wait(1.0):
             self._check_alive()
 
     def drain(self) -> None:
@@ -116,16 +117,23 @@ class Supervisor:
             self._pause()
 
     def stop(self) -> None:
-        """Signal tritonserver; it waits itself for the requests that no gauge counts."""
+        """Signal tritonserver; it waits itself for the requests that no gauge counts, then unloads the models.
+
+        A client that keeps an idle gRPC stream open keeps a model from being unloaded, and tritonserver then hangs: by
+        that time nothing runs any more, and it may be killed.
+        """
         self.process.terminate()
-        deadline = time.monotonic() + self.options.exit_timeout + _EXIT_GRACE_S
-        while self.process.exit_code() is None:
-            if time.monotonic() > deadline:
-                raise Unavailable(f"tritonserver hung at exit and was killed [log: {self.process.log}]")
-            self._pause()
-        if self.process.exit_code() != 0:
-            raise Unavailable(self.process.last_words())
+        if not self._exits_within(self.options.exit_timeout, unless=self.process.models_stopped):
+            self._exits_within(_UNLOAD_S)
+        if not self.process.models_stopped():
+            raise Unavailable(f"requests cut: not finished {self.options.exit_timeout} s after the drain")
         self.say("stopped")
+
+    def _exits_within(self, seconds: float, unless: Callable[[], bool] = lambda: False) -> bool:
+        deadline = time.monotonic() + seconds
+        while self.process.exit_code() is None and time.monotonic() < deadline and not unless():
+            self._pause()
+        return self.process.exit_code() is not None
 
     def _show(self, held: int | None, shown: int) -> int:
         if held and held != shown:
@@ -133,7 +141,7 @@ class Supervisor:
         return held or shown
 
     def _pause(self) -> None:
-        if signals.wait(_POLL_S):
+        if self.signals.wait(_POLL_S):
             raise Cancelled("stopped at once, without waiting for running requests")
 
     def _check_alive(self) -> None:
