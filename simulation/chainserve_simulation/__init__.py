@@ -1,0 +1,1 @@
+"""Stages with configurable times and faults behind the repository's own contracts. For tests and benchmarks only."""
