@@ -12,6 +12,7 @@ from chainserve.context.store import Store
 from chainserve.engine.manifest import EngineManifest
 from chainserve.engine.word_lists import word_lists
 from chainserve.errors import Cancelled, Unavailable
+from chainserve.guards.language import language_of
 from chainserve.guards.refusal import Refusals
 from chainserve.messages import ChainRequest, Context, Intent, Prompt
 from chainserve.pipeline.chain import Chain, Stages
@@ -104,7 +105,7 @@ def _stages(args: dict[str, Any], home: Path, policy: ChainPolicy, loop: EventLo
 
 
 def _assemble(home: Path, policy: ChainPolicy, tokenizer: Tokenizer, engine: EngineManifest) -> Any:
-    assembler = PromptAssembler(tokenizer, load_toml(home / policy.prompt_policy, PromptPolicy))
+    assembler = PromptAssembler(tokenizer, load_toml(home / policy.prompt_policy, PromptPolicy), language_of)
 
     def assemble(request: ChainRequest, intent: Intent, context: Context) -> Prompt:
         return assembler.assemble(
