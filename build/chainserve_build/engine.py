@@ -14,6 +14,8 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 
 from chainserve.engine.manifest import FILE_NAME, EngineManifest, sha256_of
 from chainserve.errors import ChainserveError, InvalidInput
+from chainserve.serving.locations import default_engine_dir, default_repository
+from chainserve.serving.options import Profile
 from chainserve.tokenizer import GENERATION_FILE, TEMPLATE_FILE, TOKENIZER_FILE, Tokenizer
 from chainserve_build import gguf_file, hub, openvino_ir
 from chainserve_build.folder import built_folder, require_space
@@ -35,13 +37,19 @@ def engine_command(
     hub_id: Annotated[
         str | None, typer.Option("--hub", help="Build from a hub: ORG/REPO[@REVISION][:FILE.gguf]")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="The engine folder; default engines/PROFILE")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The engine folder; default: where `chainserve serve` looks, engines/PROFILE")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Build even if the engine is up to date")] = False,
 ) -> None:
     """Turn weights into an engine folder. Without --gguf or --hub: SmolLM2-135M-Instruct."""
     if profile not in PROFILES:
         raise InvalidInput("--profile", f"must be one of {', '.join(PROFILES)}")
-    build_engine(choose_source(gguf, hub_id), out or Path("engines", profile), force=force)
+    build_engine(choose_source(gguf, hub_id), out or default_out(profile), force=force)
+
+
+def default_out(profile: str) -> Path:
+    return default_engine_dir(default_repository(), Profile(profile))
 
 
 def choose_source(gguf: Path | None, hub_id: str | None) -> Source:

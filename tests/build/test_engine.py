@@ -11,7 +11,7 @@ from chainserve.engine.manifest import EngineManifest
 from chainserve.errors import ChainserveError, InvalidInput, StageFailed, Unavailable, Unsupported
 from chainserve.tokenizer import Tokenizer
 from chainserve_build import engine, openvino_ir
-from chainserve_build.engine import build_engine, choose_source, up_to_date
+from chainserve_build.engine import build_engine, choose_source, default_out, up_to_date
 from chainserve_build.hub import Hub
 from chainserve_build.sources import SMOLLM2, GgufFile, Weights
 
@@ -135,6 +135,11 @@ def test_a_disk_that_fills_up_is_said_so(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(openvino_genai, "LLMPipeline", full)
     with pytest.raises(Unavailable, match="disk is full"):
         openvino_ir.convert(tmp_path / "x.gguf")
+
+
+def test_the_default_place_does_not_depend_on_where_one_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert default_out("cpu") == Path(__file__).parents[2] / "engines" / "cpu"
 
 
 def test_the_source_is_chosen_by_the_options(built: Path) -> None:
