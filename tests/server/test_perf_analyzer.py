@@ -22,18 +22,18 @@ def perf_analyzer() -> str:
 
 
 @pytest.mark.parametrize(
-    ("model", "inputs", "streams"),
+    ("model", "streams"),
     [
-        ("chain", "chain.json", True),
-        ("chain_ensemble", "chain.json", False),  # a static ensemble checks the whole text before any of it leaves
-        ("ensemble", "ensemble.json", True),
-        ("tensorrt_llm", "tensorrt_llm.json", True),
+        ("chain", True),
+        ("chain_ensemble", False),  # a static ensemble checks the whole text before any of it leaves
+        ("ensemble", True),
+        ("tensorrt_llm", True),
     ],
 )
-def test_model_answers_perf_analyzer(server: Any, tmp_path: Path, model: str, inputs: str, streams: bool) -> None:
+def test_model_answers_perf_analyzer(server: Any, tmp_path: Path, model: str, streams: bool) -> None:
     export = tmp_path / "export.json"
     command = [perf_analyzer(), "-m", model, "-u", server.grpc, "-i", "grpc", "--async", "--streaming"]
-    command += ["--input-data", str(INPUTS / inputs), "--concurrency-range", "2", "--request-count", "8"]
+    command += ["--input-data", str(INPUTS / f"{model}.json"), "--concurrency-range", "2", "--request-count", "8"]
     command += ["--profile-export-file", str(export)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
