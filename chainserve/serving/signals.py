@@ -23,18 +23,25 @@ class Signals:
 
 @contextmanager
 def caught_signals() -> Iterator[Signals]:
-    """Within, the signals that ask to stop wait for `wait` instead of ending the process. Main thread only."""
+    """Within, the signals that ask to stop wait for `wait` instead of ending the process. Main thread only.
+
+    What was ignored at the start (SIGINT in a script's background, SIGHUP under nohup) stays ignored.
+    """
     reader, writer = socket.socketpair()
     writer.setblocking(False)
     with reader, writer:
         descriptor = signal.set_wakeup_fd(writer.fileno())
-        handlers = {number: signal.signal(number, _leave_it) for number in (*STOP, signal.SIGCHLD)}
+        handlers = {number: signal.signal(number, _leave_it) for number in _not_ignored()}
         try:
             yield Signals(reader)
         finally:
             for number, handler in handlers.items():
                 signal.signal(number, handler)
             signal.set_wakeup_fd(descriptor)
+
+
+def _not_ignored() -> list[signal.Signals]:
+    return [number for number in (*STOP, signal.SIGCHLD) if signal.getsignal(number) is not signal.SIG_IGN]
 
 
 def _leave_it(_number: int, _frame: object) -> None:

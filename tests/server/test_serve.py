@@ -173,9 +173,9 @@ def test_a_second_signal_stops_at_once(tmp_path: Path) -> None:
         server = Server(*addresses(command), tmp_path, process)
         stream = Stream(server, count=2000)
         next(iter(stream))
-        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM)
         wait_for(process, "in flight")
-        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM)
         _, errors = process.communicate(timeout=30)
         stream.close()
     assert process.returncode == 1
