@@ -1,0 +1,76 @@
+"""The primary guard: heads over the bilingual encoder, the highest score over windows, and rules for personal data."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from chainserve.encoder import SentenceEncoder, load_encoder
+from chainserve.errors import InvalidInput
+from chainserve.guards import pii
+from chainserve.guards.decision import decide
+from chainserve.guards.normalise import normalise
+from chainserve.guards.settings import PII, ModerationSettings, Role
+from chainserve.heads import Floats, Head, load_head
+from chainserve.messages import Verdict
+
+
+@dataclass(frozen=True)
+class Check:
+    """One text to judge, and who said it."""
+
+    text: str
+    role: Role = "user"
+
+
+class Moderator:
+    def __init__(self, encoder: SentenceEncoder, head: Head, settings: ModerationSettings) -> None:
+        """`head` is one that was trained on `encoder`.
+
+        Raises:
+            InvalidInput: the head and the settings name different categories.
+        """
+        if {*head.labels, PII} != set(settings.order):
+            raise InvalidInput("order", f"must name {', '.join(head.labels)} and {PII}: the categories of the heads")
+        self._encoder, self._head, self._settings = encoder, head, settings
+        self._columns = [(*head.labels, PII).index(name) for name in settings.order]
+
+    @classmethod
+    def load(cls, folder: Path, settings: ModerationSettings) -> "Moderator":
+        encoder = load_encoder(settings.encoder, settings.threads)
+        return cls(encoder, load_head(folder / settings.heads, encoder.dimension), settings)
+
+    def moderate(self, checks: Sequence[Check]) -> list[Verdict]:
+        """One verdict a check; all windows of all texts in one pass of the encoder."""
+        scores = self.scores([check.text for check in checks])
+        return [
+            decide(row.tolist(), check.role, self._settings, "moderation")
+            for row, check in zip(scores, checks, strict=True)
+        ]
+
+    def scores(self, texts: Sequence[str]) -> Floats:
+        """Shape [n, categories], in the order of the settings; an empty text scores 0 throughout."""
+        plain = [normalise(text) for text in texts]
+        learned = self._highest([self._windows(text) for text in plain])
+        ruled = np.array([pii.score(text) for text in plain], dtype=np.float32)
+        columns: Floats = np.column_stack([learned, ruled])[:, self._columns]
+        return columns
+
+    def _windows(self, text: str) -> list[str]:
+        return self._encoder.windows(text, self._settings.window_tokens, self._settings.overlap_tokens) if text else []
+
+    def _highest(self, windows: list[list[str]]) -> Floats:
+        """For each text the highest probability over its windows, [n, labels]."""
+        flat = [window for text in windows for window in text]
+        highest = np.zeros((len(windows), len(self._head.labels)), dtype=np.float32)
+        if not flat:
+            return highest
+        owners = np.repeat(np.arange(len(windows)), [len(text) for text in windows])
+        np.maximum.at(highest, owners, _sigmoid(self._head.logits(self._encoder.encode(flat), flat)))
+        return highest
+
+
+def _sigmoid(logits: Floats) -> Floats:
+    probabilities: Floats = 1.0 / (1.0 + np.exp(-logits))
+    return probabilities

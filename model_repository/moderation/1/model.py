@@ -1,0 +1,1 @@
+from chainserve.triton_io.models.moderation import ModerationModel as TritonPythonModel
