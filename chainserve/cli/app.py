@@ -25,7 +25,7 @@ def main() -> None:
     except ChainserveError as error:
         _fail(str(error))
     except OSError as error:
-        _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        _fail(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
 
 
 def _fail(text: str) -> None:
