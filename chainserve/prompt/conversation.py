@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from chainserve.errors import InvalidInput
 from chainserve.messages import ChatMessage
@@ -42,5 +43,4 @@ class Conversation:
 def turns_of(messages: Sequence[ChatMessage]) -> list[Turn]:
     """Every user message begins a turn; what stands before the first one is a turn of its own."""
     starts = [place for place, message in enumerate(messages) if place == 0 or message.role == "user"]
-    ends = [*starts[1:], len(messages)]
-    return [tuple(messages[start:end]) for start, end in zip(starts, ends, strict=True)]
+    return [tuple(messages[start:end]) for start, end in pairwise([*starts, len(messages)])]

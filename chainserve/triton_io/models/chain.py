@@ -8,6 +8,7 @@ from typing import Any
 from chainserve.admission.request import Admission
 from chainserve.clock import MonotonicClock
 from chainserve.config import load_toml
+from chainserve.context.interfaces import ContextStore, Session
 from chainserve.context.store import Store
 from chainserve.engine.manifest import EngineManifest
 from chainserve.engine.word_lists import word_lists
@@ -115,6 +116,6 @@ def _assemble(home: Path, policy: ChainPolicy, tokenizer: Tokenizer, engine: Eng
     return assemble
 
 
-def _save(store: Store, request: ChainRequest, answer: str) -> None:
-    if request.session_id:
-        store.append_turn(request.tenant, request.session_id, request.question, answer)
+def _save(store: ContextStore, request: ChainRequest, answer: str) -> None:
+    session = Session(request.tenant, request.user_id, request.session_id)
+    store.append_turn(session, request.question, answer)
