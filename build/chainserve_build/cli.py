@@ -8,11 +8,13 @@ from rich.console import Console
 
 from chainserve.errors import ChainserveError
 from chainserve_build.engine import engine_command
+from chainserve_build.index import index_command
 
 SUPPORTED_PYTHONS = ((3, 11), (3, 12))
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 app.command("engine")(engine_command)
+app.command("index")(index_command)
 
 
 @app.callback()

@@ -17,6 +17,7 @@ class StoreLimits(Settings):
 class SearchLimits(Settings):
     top_k: int = Field(ge=1, le=100)
     min_score: float = Field(ge=-1, le=1, description="cosine; less is not relevant")
+    max_drop: float = Field(ge=0, le=2, description="so much below the best one is not relevant beside it")
     max_chars: int = Field(ge=0, description="of all passages together")
     max_query_chars: int = Field(ge=2, description="a longer question is searched by its two ends")
 

@@ -1,0 +1,1 @@
+from chainserve.triton_io.models.context import ContextModel as TritonPythonModel

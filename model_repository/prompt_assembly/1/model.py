@@ -1,0 +1,1 @@
+from chainserve.triton_io.models.prompt_assembly import PromptAssemblyModel as TritonPythonModel
