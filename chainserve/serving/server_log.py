@@ -26,5 +26,7 @@ def _error_text(line: str) -> str:
 
 
 def _first_line(text: str) -> str:
-    """Triton writes a line break as a backslash and an n."""
-    return text.replace("\\n", "\n").strip().split("\n", 1)[0]
+    """Triton writes a line break as a backslash and an n. A line that ends in a colon says nothing without the next."""
+    lines = [line.strip() for line in text.replace("\\n", "\n").strip().split("\n")]
+    first = next((index for index, line in enumerate(lines) if not line.endswith(":")), 0)
+    return " ".join(lines[: first + 1])

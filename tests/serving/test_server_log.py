@@ -24,6 +24,13 @@ def test_the_first_model_that_failed_is_named(tmp_path: Path) -> None:
     assert logged(tmp_path, text) == "model bad: ModuleNotFoundError: No module named 'x'"
 
 
+def test_a_line_that_announces_the_cause_brings_it(tmp_path: Path) -> None:
+    text = (
+        "E1201 01:16:47.9 8071 model_lifecycle.cc:642] \"failed to load 'm' version 1: Internal: In x.cpp:\\nwhy\\n\""
+    )
+    assert logged(tmp_path, text) == "model m: In x.cpp: why"
+
+
 def test_else_the_last_error(tmp_path: Path) -> None:
     text = (
         'E1201 01:16:47.9 8071 http_server.cc:1] "first"\n'
