@@ -100,9 +100,10 @@ def serve_alone(engine_dir: Path) -> None:
     from chainserve.config import load_toml
     from chainserve.engine.cpu.openvino_pipeline import OpenVinoPipeline
     from chainserve.engine.cpu.settings import EngineSettings
+    from chainserve.engine.manifest import EngineManifest
 
     settings = load_toml(ROOT / "model_repository/tensorrt_llm/1/engine.toml", EngineSettings)
-    pipeline, number = OpenVinoPipeline(engine_dir, settings), 0
+    pipeline, number = OpenVinoPipeline(engine_dir, settings, EngineManifest.load(engine_dir)), 0
     for line in sys.stdin:
         prompts = json.loads(line)
         print(json.dumps(vars(_run_alone(pipeline, prompts, number))), flush=True)
@@ -114,14 +115,10 @@ def _run_alone(pipeline: Any, prompts: list[list[int]], number: int) -> Turn:
 
     start, tokens = time.perf_counter(), 0
     decoding = Decoding(max_tokens=OUTPUT, end_ids=())
-    handles = [
-        pipeline.add(number + place, SequenceRequest(tuple(ids), decoding)) for place, ids in enumerate(prompts)
-    ]
+    for place, ids in enumerate(prompts):
+        pipeline.add(number + place, SequenceRequest(tuple(ids), decoding))
     while pipeline.busy():
-        pipeline.step()
-        for handle in handles:
-            piece = handle.read()
-            tokens += len(piece.ids) if piece else 0
+        tokens += sum(len(piece.ids) for _, piece in pipeline.step())
     return Turn(tokens, time.perf_counter() - start)
 
 

@@ -3,6 +3,7 @@
 Shapes are NVIDIA's: `output_ids` [1, beams, n], `sequence_length` [1, beams], one row and one beam a response.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,8 +24,8 @@ class Reply:
     """All answers to one Triton request. The last of them, or the first error, closes it; nothing follows."""
 
     sender: Any
-    open_sequences: int
-    on_close: Any
+    on_close: Callable[[], None]
+    open_sequences: int = 1
     closed: bool = False
 
     def send(self, response: Any, *, ends: bool) -> None:
@@ -39,7 +40,7 @@ class Reply:
 
     def close_empty(self) -> None:
         self.closed = True
-        self.sender.send(flags=_FINAL)
+        self.sender.send(pb_utils.InferenceResponse(output_tensors=[]), flags=_FINAL)
         self.on_close()
 
     def gone(self) -> bool:
@@ -56,15 +57,16 @@ class Reply:
 
 @dataclass
 class SequenceAnswer:
-    """The listener of one sequence: a response an increment when streaming, else one with everything."""
+    """The listener of one sequence: a response an increment when streaming, else one with everything.
+
+    `indices` are the outputs that tell sequences of one request apart.
+    """
 
     reply: Reply
     row: EngineRow
-    batch_index: int
-    sequence_index: int
+    indices: dict[str, int]
     _ids: list[int] = field(default_factory=list)
     _log_probs: list[float] = field(default_factory=list)
-    _sent: int = 0
     _cum_log_prob: float = 0.0
 
     def receive(self, increment: Increment) -> None:
@@ -82,16 +84,12 @@ class SequenceAnswer:
 
     def _outputs(self, increment: Increment) -> list[Any]:
         ids, log_probs, self._ids, self._log_probs = self._ids, self._log_probs, [], []
-        self._sent += len(ids)
-        tensors = [*_ids_outputs(self._with_prompt(ids)), *self._indices()]
-        return tensors + self._log_prob_outputs(log_probs) + self._counts() + self._perf_outputs(increment)
+        tensors = _ids_outputs(self._with_prompt(ids)) + [_int32(*index) for index in self.indices.items()]
+        return tensors + self._log_prob_outputs(log_probs) + self._counts(len(ids)) + self._perf_outputs(increment)
 
     def _with_prompt(self, ids: list[int]) -> list[int]:
         options = self.row.options
         return ids if options.streaming or options.exclude_input else [*self.row.request.ids, *ids]
-
-    def _indices(self) -> list[Any]:
-        return [_int32("batch_index", self.batch_index), _int32("sequence_index", self.sequence_index)]
 
     def _log_prob_outputs(self, log_probs: list[float]) -> list[Any]:
         if not self.row.options.log_probs:
@@ -102,11 +100,11 @@ class SequenceAnswer:
             output("output_log_probs", "TYPE_FP32", log_probs, (1, 1, len(log_probs))),
         ]
 
-    def _counts(self) -> list[Any]:
+    def _counts(self, new: int) -> list[Any]:
         options = self.row.options
         return [
             *([_int32("num_input_tokens", len(self.row.request.ids))] if options.num_input_tokens else []),
-            *([_int32("num_output_tokens", self._sent)] if options.num_output_tokens else []),
+            *([_int32("num_output_tokens", new)] if options.num_output_tokens else []),
         ]
 
     def _perf_outputs(self, increment: Increment) -> list[Any]:

@@ -13,6 +13,7 @@ from chainserve.engine.cpu.requests import Decoding, SequenceRequest
 from chainserve.engine.word_lists import unpack
 from chainserve.errors import InvalidInput
 from chainserve.messages import Guide
+from chainserve.tokenizer import Tokenizer
 from chainserve.triton_io.contract import TENSORRT_LLM
 from chainserve.triton_io.tensors import Array, RequestTensors
 
@@ -113,12 +114,12 @@ def asks_to_stop(tensors: RequestTensors) -> bool:
     return array is not None and bool(array.any())
 
 
-def engine_rows(tensors: RequestTensors, end_ids: tuple[int, ...]) -> list[EngineRow]:
+def engine_rows(tensors: RequestTensors, tokenizer: Tokenizer) -> list[EngineRow]:
     """Every row of the request.
 
     Args:
         tensors: the request's inputs.
-        end_ids: the engine's own, for rows that send no `end_id`.
+        tokenizer: the engine's; its EOS ids end the rows that send no `end_id`.
 
     Raises:
         InvalidInput: an input this engine cannot honour, or one that contradicts another.
@@ -127,7 +128,7 @@ def engine_rows(tensors: RequestTensors, end_ids: tuple[int, ...]) -> list[Engin
     _refuse_unsupported(arrays)
     if "input_ids" not in arrays:
         raise InvalidInput("input_ids", "is required, got none")
-    rows = [_row(_Row(arrays, place), end_ids) for place in range(len(arrays["input_ids"]))]
+    rows = [_row(_Row(arrays, place), tokenizer) for place in range(len(arrays["input_ids"]))]
     if sum(row.num_sequences for row in rows) > MAX_SEQUENCES:
         raise InvalidInput("num_return_sequences", f"a request takes at most {MAX_SEQUENCES} sequences over its rows")
     return rows
@@ -143,8 +144,8 @@ def _refuse_unsupported(arrays: Mapping[str, Array]) -> None:
             raise InvalidInput(name, f"the CPU engine cannot honour it: {allowed}")
 
 
-def _row(row: _Row, end_ids: tuple[int, ...]) -> EngineRow:
-    decoding = _decoding(row, end_ids)
+def _row(row: _Row, tokenizer: Tokenizer) -> EngineRow:
+    decoding = _decoding(row, tokenizer)
     return EngineRow(SequenceRequest(_prompt(row), decoding), _options(row), _num_sequences(row))
 
 
@@ -176,17 +177,17 @@ def _num_sequences(row: _Row) -> int:
     return count
 
 
-def _decoding(row: _Row, end_ids: tuple[int, ...]) -> Decoding:
+def _decoding(row: _Row, tokenizer: Tokenizer) -> Decoding:
     return Decoding(
         max_tokens=row.integer("request_output_len", 0),
-        end_ids=_end_ids(row, end_ids),
+        end_ids=_end_ids(row, tokenizer.eos_ids),
         min_tokens=row.integer("min_tokens", 0),
         seed=row.integer("seed", 0) % (1 << _SEED_BITS),
         repetition_penalty=row.number("repetition_penalty", 1.0),
         presence_penalty=row.number("presence_penalty", 0.0),
         frequency_penalty=row.number("frequency_penalty", 0.0),
         stop_words=_words(row, "stop_words_list"),
-        bad_words=_words(row, "bad_words_list"),
+        bad_words=_bad_words(row, tokenizer),
         guide=_guide(row),
         log_probs=row.flag("return_log_probs"),
         **_drawing(row),
@@ -221,6 +222,29 @@ def _end_ids(row: _Row, default: tuple[int, ...]) -> tuple[int, ...]:
 def _words(row: _Row, name: str) -> tuple[tuple[int, ...], ...]:
     packed = row.array(name)
     return () if packed is None else tuple(unpack(name, packed))
+
+
+def _bad_words(row: _Row, tokenizer: Tokenizer) -> tuple[str, ...]:
+    """The text of each word: that is what this engine can keep out.
+
+    TensorRT-LLM bans the sequence of ids alone; here any other ids that spell the text are banned with it.
+    """
+    name = "bad_words_list"
+    words = [_text(name, word, tokenizer) for word in _words(row, name)]
+    return tuple(dict.fromkeys(words))
+
+
+def _text(name: str, word: tuple[int, ...], tokenizer: Tokenizer) -> str:
+    if any(not 0 <= number < tokenizer.vocab_size for number in word):
+        raise InvalidInput(name, f"ids must be at least 0 and below the vocabulary size {tokenizer.vocab_size}")
+    spelled = b"".join(map(tokenizer.token_bytes, word))
+    try:
+        text = spelled.decode("utf-8")
+    except UnicodeDecodeError:
+        text = ""
+    if not text:
+        raise InvalidInput(name, "the CPU engine bans text: a word must spell whole characters")
+    return text
 
 
 def _guide(row: _Row) -> Guide | None:

@@ -1,39 +1,64 @@
-"""The engine's thread: admit, step, read, tell; over and over while anything runs."""
+"""The model's side of the engine: requests in from any thread, increments out to their listeners."""
 
-import queue
 import threading
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Protocol
 
-from chainserve.engine.cpu.pipeline import Pipeline
-from chainserve.engine.cpu.requests import Increment
+from chainserve.engine.cpu.pipeline import CACHE_FULL, Piece, Pieces
+from chainserve.engine.cpu.requests import SequenceRequest
 from chainserve.engine.cpu.sequence import Sequence, Submission
-from chainserve.errors import EngineDead
-from chainserve.messages import FinishReason
+from chainserve.errors import EngineDead, InvalidInput, Unavailable
+
+GONE_CHECK_NS = 15_000_000
+"""A listener is asked this often whether it is still there: asking Triton costs a message to its process."""
 
 
-@dataclass(frozen=True)
-class Cancel:
-    request_id: str
+class Link(Protocol):
+    """The way to the pipeline; chainserve.engine.cpu.link."""
+
+    def add(self, number: int, request: SequenceRequest) -> None: ...
+
+    def stop(self, number: int) -> None: ...
+
+    def receive(self) -> Pieces: ...
 
 
-class Shutdown:
-    """Ends the thread; what runs is failed."""
+@dataclass
+class Totals:
+    """Since the start. `active` sequences are waiting or running now; tokens count when a sequence ends."""
+
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    active: int = 0
 
 
 class CpuEngine:
-    """Requests in from any thread, increments out to their listeners.
+    """One thread waits for the pipeline's steps and tells the listeners.
 
     Args:
-        pipeline: used by the engine's thread alone.
+        link: to the pipeline.
         token_bytes: raw bytes of an id; b"" for a special token.
+        max_waiting: sequences at the same time.
+        on_step: called on the engine's thread when a step has been told; gets the totals.
+        on_death: called on the engine's thread after every listener was told that the engine is gone.
     """
 
-    def __init__(self, pipeline: Pipeline, token_bytes: Callable[[int], bytes]) -> None:
-        self._pipeline, self._token_bytes = pipeline, token_bytes
-        self._inbox: queue.SimpleQueue[Submission | Cancel | Shutdown] = queue.SimpleQueue()
-        self._running: list[Sequence] = []
-        self._number = 0
+    def __init__(
+        self,
+        link: Link,
+        token_bytes: Callable[[int], bytes],
+        max_waiting: int,
+        on_step: Callable[[Totals], None],
+        on_death: Callable[[EngineDead], None],
+    ) -> None:
+        self._link, self._token_bytes, self._max_waiting = link, token_bytes, max_waiting
+        self._on_step, self._on_death = on_step, on_death
+        self._running: dict[int, Sequence] = {}
+        self._totals = Totals()
         self._lock = threading.Lock()
         self._death: EngineDead | None = None
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
@@ -41,94 +66,95 @@ class CpuEngine:
     def start(self) -> None:
         self._thread.start()
 
-    def submit(self, *submissions: Submission) -> None:
-        """Raises:
-        EngineDead: the engine's thread has ended; the listeners were told nothing.
-        """
-        with self._lock:
-            if self._death is not None:
-                raise self._death
-            for submission in submissions:
-                self._inbox.put(submission)
-
-    def cancel(self, request_id: str) -> None:
-        """Stop every sequence of that request; each listener gets a last increment. Returns at once."""
-        self._inbox.put(Cancel(request_id))
-
-    def stop(self) -> None:
-        self._inbox.put(Shutdown())
+    def join(self) -> None:
+        """Wait until the engine is gone: its link was closed."""
         self._thread.join()
 
-    @property
-    def alive(self) -> bool:
-        return self._death is None
+    def submit(self, *submissions: Submission) -> None:
+        """Raises:
+        EngineDead: the engine is gone.
+        Unavailable: it has no room for all of them; none was taken.
+        """
+        with self._lock:
+            self._check_room(len(submissions))
+            for submission in submissions:
+                self._totals.requests += 1
+                self._running[self._totals.requests] = Sequence(submission, self._token_bytes)
+                # A dead link is found by the engine's thread too, and that tells every listener.
+                with suppress(EngineDead):
+                    self._link.add(self._totals.requests, submission.request)
+
+    def cancel(self, request_id: str) -> None:
+        """Stop every sequence of that request: each ends with what it has. Returns at once; "" is nobody's id."""
+        with self._lock:
+            numbers = [
+                n for n, each in self._running.items() if request_id and each.submission.request_id == request_id
+            ]
+            self._stop(numbers)
+
+    def _check_room(self, count: int) -> None:
+        if self._death is not None:
+            raise self._death
+        if len(self._running) + count > self._max_waiting:
+            raise Unavailable(f"the engine is full: it holds at most {self._max_waiting} sequences")
 
     def _run(self) -> None:
         try:
-            while self._take_in():
-                self._pipeline.step()
-                self._tell()
-                self._drop_gone()
-            self._die(EngineDead("it was stopped"))
+            while True:
+                self._tell(self._link.receive())
+                self._stop_gone()
+                self._totals.active = len(self._running)
+                self._on_step(self._totals)
+        except EngineDead as death:
+            self._die(death)
         except Exception as error:  # noqa: BLE001 whatever broke, nobody may wait for ever
-            self._die(EngineDead(f"a step failed with {type(error).__name__}"))
+            self._die(EngineDead(f"its thread failed with {type(error).__name__}"))
 
-    def _take_in(self) -> bool:
-        """Handle what came in; wait when nothing runs. False: shut down."""
-        while True:
-            wait = not self._running and not self._pipeline.busy()
-            try:
-                item = self._inbox.get(block=wait)
-            except queue.Empty:
-                return True
-            if isinstance(item, Shutdown):
-                return False
-            if isinstance(item, Cancel):
-                self._cancel(item.request_id)
-            else:
-                self._admit(item)
+    def _tell(self, pieces: Pieces) -> None:
+        for number, piece in pieces:
+            sequence = self._running.get(number)
+            if sequence is None:
+                continue
+            if piece.finish is not None or piece.problem:
+                self._remove(number, piece)
+            self._tell_one(sequence, piece)
 
-    def _admit(self, submission: Submission) -> None:
-        self._number += 1
-        try:
-            handle = self._pipeline.add(self._number, submission.request)
-        except Exception as error:  # noqa: BLE001 one bad request must not end the others
-            submission.listener.fail(error)
-            return
-        self._running.append(Sequence(submission, handle, self._token_bytes))
+    def _tell_one(self, sequence: Sequence, piece: Piece) -> None:
+        if piece.problem:
+            sequence.listener.fail(_problem(sequence, piece))
+        elif (increment := sequence.take(piece)) is not None:
+            sequence.listener.receive(increment)
 
-    def _tell(self) -> None:
-        for sequence in tuple(self._running):
-            increment = sequence.advance()
-            if increment is not None:
-                self._deliver(sequence, increment)
+    def _remove(self, number: int, piece: Piece) -> None:
+        with self._lock:
+            ended = self._running.pop(number)
+        self._totals.input_tokens += piece.cost.computed_tokens
+        self._totals.output_tokens += ended.output_tokens + len(piece.ids)
 
-    def _deliver(self, sequence: Sequence, increment: Increment) -> None:
-        if increment.finish is not None:
-            self._running.remove(sequence)
-        sequence.listener.receive(increment)
+    def _stop_gone(self) -> None:
+        now = time.monotonic_ns()
+        for number, sequence in tuple(self._running.items()):
+            if now - sequence.gone_checked_ns > GONE_CHECK_NS:
+                sequence.gone_checked_ns = now
+                if sequence.listener.gone():
+                    self._stop([number])
 
-    def _cancel(self, request_id: str) -> None:
-        for sequence in tuple(self._running):
-            if request_id and sequence.submission.request_id == request_id:
-                self._stop(sequence)
-
-    def _stop(self, sequence: Sequence) -> None:
-        sequence.handle.stop()
-        self._deliver(sequence, sequence.end(FinishReason.CANCELLED))
-
-    def _drop_gone(self) -> None:
-        for sequence in tuple(self._running):
-            if sequence.listener.gone():
-                self._stop(sequence)
+    def _stop(self, numbers: list[int]) -> None:
+        for number in numbers:
+            with suppress(EngineDead):  # likewise
+                self._link.stop(number)
 
     def _die(self, death: EngineDead) -> None:
         with self._lock:
             self._death = death
-        for sequence in self._running:
+            orphans, self._running = tuple(self._running.values()), {}
+        for sequence in orphans:
             sequence.listener.fail(death)
-        self._running = []
-        while not self._inbox.empty():
-            item = self._inbox.get()
-            if isinstance(item, Submission):
-                item.listener.fail(death)
+        self._on_death(death)
+
+
+def _problem(sequence: Sequence, piece: Piece) -> Exception:
+    if piece.problem == CACHE_FULL:
+        return Unavailable(piece.problem)
+    guided = sequence.submission.request.decoding.guide is not None
+    return InvalidInput("guided_decoding_guide" if guided else "bad_words_list", piece.problem)

@@ -47,10 +47,10 @@ class Limits:
 
     def _check_ids_of(self, decoding: Decoding) -> None:
         self._check_vocabulary("end_id", decoding.end_ids)
+        self._check_vocabulary("stop_words_list", (number for word in decoding.stop_words for number in word))
         for field, words in (("stop_words_list", decoding.stop_words), ("bad_words_list", decoding.bad_words)):
             if len(words) > MAX_WORDS:
                 raise InvalidInput(field, f"takes at most {MAX_WORDS} words, got {len(words)}")
-            self._check_vocabulary(field, (number for word in words for number in word))
 
     def _check_vocabulary(self, field: str, ids: Iterable[int]) -> None:
         if any(not 0 <= number < self.vocab_size for number in ids):
@@ -85,3 +85,5 @@ def _check_guide(decoding: Decoding) -> None:
         raise InvalidInput("guided_decoding_guide", f"takes at most {MAX_GUIDE_BYTES} bytes")
     if decoding.bad_words:
         raise InvalidInput("bad_words_list", "cannot be combined with guided decoding on the CPU engine")
+    if not decoding.end_ids:
+        raise InvalidInput("end_id", "guided decoding needs one: it is how the answer ends")

@@ -9,34 +9,53 @@ from chainserve.messages import FinishReason
 
 
 @dataclass(frozen=True)
+class Cost:
+    """What a sequence took. Blocks are blocks of the paged KV cache, `scheduled_ns` is on the monotonic clock.
+
+    `computed_tokens` are the prompt's tokens that were not found in the cache.
+    """
+
+    scheduled_ns: int = 0
+    computed_tokens: int = 0
+    new_blocks: int = 0
+    reused_blocks: int = 0
+
+
+@dataclass(frozen=True)
 class Piece:
-    """What one sequence gained since it was last read. `finish` is set once no more will come."""
+    """What one sequence gained in a step that ended at `at_ns`. `finish` or `problem` ends the sequence.
+
+    `problem` is text for the client: the sequence could not be run as it was asked for.
+    """
 
     ids: Sequence[int] = ()
     log_probs: Sequence[float] = ()
+    at_ns: int = 0
     finish: FinishReason | None = None
+    cost: Cost = Cost()
+    problem: str = ""
 
 
-class Handle(Protocol):
-    def read(self) -> Piece | None:
-        """None when nothing is new."""
-        ...
+CACHE_FULL = "the KV cache is full"
+"""The problem of a sequence that was asked for rightly and found no room."""
 
-    def stop(self) -> None:
-        """Give the slot back at the next step."""
-        ...
+Pieces = list[tuple[int, Piece]]
+"""By the number that `add` was given."""
 
 
 class Pipeline(Protocol):
-    block_size: int
-    total_blocks: int
+    """Used by one thread."""
 
-    def add(self, number: int, request: SequenceRequest) -> Handle:
+    def add(self, number: int, request: SequenceRequest) -> None:
         """Queue a checked request; it takes part from the next step on. `number` is new with every call."""
         ...
 
-    def step(self) -> None:
-        """Run the model once over everything that is scheduled. Blocks, and holds Python's lock."""
+    def stop(self, number: int) -> Cost | None:
+        """End a sequence and give its slot back: no step reports it any more. None where it is not running."""
+        ...
+
+    def step(self) -> Pieces:
+        """Run the model once over everything that is scheduled."""
         ...
 
     def busy(self) -> bool:
@@ -45,59 +64,45 @@ class Pipeline(Protocol):
 
 
 @dataclass
-class ScriptedHandle:
-    """One id a step, until the script or the budget ends."""
-
+class _Scripted:
     request: SequenceRequest
-    script: Sequence[int]
     generated: int = 0
-    unread: list[int] = field(default_factory=list)
-    finish: FinishReason | None = None
-    stopped: bool = False
-
-    def read(self) -> Piece | None:
-        if not self.unread and self.finish is None:
-            return None
-        ids, self.unread = tuple(self.unread), []
-        return Piece(ids, (-0.5,) * len(ids) if self.request.decoding.log_probs else (), self.finish)
-
-    def stop(self) -> None:
-        self.stopped = True
-
-    def advance(self) -> None:
-        new = self.script[self.generated]
-        self.generated += 1
-        self.unread.append(new)
-        if new in self.request.decoding.end_ids:
-            self.finish = FinishReason.STOP
-        elif self.generated == min(self.request.decoding.max_tokens, len(self.script)):
-            self.finish = FinishReason.LENGTH
 
 
 @dataclass
 class ScriptedPipeline:
-    """The fake: every request gets the same ids; `failure` breaks the step it is set at."""
+    """The fake: every sequence gets the same ids, one a step; `failure` breaks the next step."""
 
     script: Sequence[int]
     failure: Exception | None = None
-    block_size: int = 32
-    total_blocks: int = 64
-    handles: list[ScriptedHandle] = field(default_factory=list)
-    steps: int = 0
+    added: list[SequenceRequest] = field(default_factory=list)
+    stopped: list[int] = field(default_factory=list)
+    _running: dict[int, _Scripted] = field(default_factory=dict)
 
-    def add(self, number: int, request: SequenceRequest) -> ScriptedHandle:  # noqa: ARG002 a fake has no queue
-        self.handles.append(ScriptedHandle(request, self.script))
-        return self.handles[-1]
+    def add(self, number: int, request: SequenceRequest) -> None:
+        self.added.append(request)
+        self._running[number] = _Scripted(request)
 
-    def step(self) -> None:
+    def stop(self, number: int) -> Cost | None:
+        self.stopped.append(number)
+        return None if self._running.pop(number, None) is None else Cost()
+
+    def step(self) -> Pieces:
         if self.failure is not None:
             raise self.failure
-        self.steps += 1
-        for handle in self._running():
-            handle.advance()
+        pieces = [(number, self._advance(number)) for number in self._running]
+        for number, piece in pieces:
+            if piece.finish is not None:
+                del self._running[number]
+        return pieces
 
     def busy(self) -> bool:
-        return bool(self._running())
+        return bool(self._running)
 
-    def _running(self) -> list[ScriptedHandle]:
-        return [handle for handle in self.handles if handle.finish is None and not handle.stopped]
+    def _advance(self, number: int) -> Piece:
+        sequence = self._running[number]
+        decoding, new = sequence.request.decoding, self.script[sequence.generated]
+        sequence.generated += 1
+        ended = sequence.generated == min(decoding.max_tokens, len(self.script))
+        finish = FinishReason.STOP if new in decoding.end_ids else FinishReason.LENGTH if ended else None
+        return Piece((new,), (-0.5,) if decoding.log_probs else (), at_ns=sequence.generated, finish=finish)

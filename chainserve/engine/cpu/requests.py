@@ -19,7 +19,8 @@ class Decoding:
         sampled: draw from the distribution; otherwise take the most likely id.
         top_k: draw from so many ids; 0 is all of them.
         top_p: draw from the most likely ids that hold this much probability, in (0, 1].
-        stop_words, bad_words: sequences of ids.
+        stop_words: sequences of ids that end the sequence; they are part of it.
+        bad_words: text that must not occur.
     """
 
     max_tokens: int
@@ -34,7 +35,7 @@ class Decoding:
     presence_penalty: float = 0.0
     frequency_penalty: float = 0.0
     stop_words: tuple[Word, ...] = ()
-    bad_words: tuple[Word, ...] = ()
+    bad_words: tuple[str, ...] = ()
     guide: Guide | None = None
     log_probs: bool = False
 

@@ -1,19 +1,22 @@
-"""One running sequence: what was read, what is held back, what it cost."""
+"""One sequence on its way through the engine: what is held back, and where it ended."""
 
 import time
-from collections.abc import Callable
+from collections import abc
 from dataclasses import dataclass, field, replace
 
 from chainserve.engine.cpu.characters import CharacterHold
-from chainserve.engine.cpu.pipeline import Handle, Piece
+from chainserve.engine.cpu.pipeline import Cost, Piece
 from chainserve.engine.cpu.requests import Increment, Listener, SequencePerf, SequenceRequest
-from chainserve.engine.cpu.words import StopWords
 from chainserve.messages import FinishReason
+
+Ids = abc.Sequence[int]
+LogProbs = abc.Sequence[float]
+Released = tuple[tuple[int, ...], tuple[float, ...]]
 
 
 @dataclass(frozen=True)
 class Submission:
-    """A request on its way to the engine's thread. `request_id` names it for `cancel`; "" cannot be cancelled."""
+    """A request for one sequence. `request_id` names it for `cancel`; "" cannot be cancelled by name."""
 
     request_id: str
     request: SequenceRequest
@@ -22,48 +25,47 @@ class Submission:
 
 
 class Sequence:
-    def __init__(self, submission: Submission, handle: Handle, token_bytes: Callable[[int], bytes]) -> None:
-        self.submission, self.handle = submission, handle
-        self.perf = SequencePerf(arrival_ns=submission.arrival_ns, first_scheduled_ns=time.monotonic_ns())
-        self.generated: list[int] = []
+    """Used by the engine's thread."""
+
+    def __init__(self, submission: Submission, token_bytes: abc.Callable[[int], bytes]) -> None:
+        self.submission = submission
+        self.gone_checked_ns = submission.arrival_ns
+        self.output_tokens = 0
+        self._perf = SequencePerf(arrival_ns=submission.arrival_ns)
         self._hold = CharacterHold(token_bytes)
-        self._stop_words = StopWords(submission.request.decoding.stop_words)
 
     @property
     def listener(self) -> Listener:
         return self.submission.listener
 
-    def advance(self) -> Increment | None:
-        """Read what the last step gave. None: nothing to tell. An increment with `finish` is the last."""
-        piece = self.handle.read()
-        if piece is None:
-            return None
+    def take(self, piece: Piece) -> Increment | None:
+        """The increment that a step makes, None when there is nothing to tell. One with `finish` is the last."""
         self._count(piece)
-        ids, log_probs, finish = self._cut(piece)
-        released = self._hold.push(ids, log_probs)
-        if finish is not None:
-            return self.end(finish, released)
+        released = self._hold.push(*self._without_end_id(piece))
+        if piece.finish is not None:
+            return self._last(piece.finish, released, piece.cost)
         return Increment(*released) if released[0] else None
 
-    def end(self, finish: FinishReason, released: tuple[tuple[int, ...], tuple[float, ...]] = ((), ())) -> Increment:
-        """The last increment: with `released`, everything that was held."""
-        held = self._hold.flush()
-        return Increment(released[0] + held[0], released[1] + held[1], finish, self.perf)
-
     def _count(self, piece: Piece) -> None:
-        if not piece.ids:
-            return
-        now = time.monotonic_ns()
-        self.generated += piece.ids
-        self.perf = replace(self.perf, first_token_ns=self.perf.first_token_ns or now, last_token_ns=now)
+        if piece.ids:
+            first = self._perf.first_token_ns or piece.at_ns
+            self._perf = replace(self._perf, first_token_ns=first, last_token_ns=piece.at_ns)
+            self.output_tokens += len(piece.ids)
 
-    def _cut(self, piece: Piece) -> tuple[list[int], list[float], FinishReason | None]:
-        """Without the end id, which NVIDIA's engine does not return, and after a stop word nothing."""
-        ids, log_probs, finish = list(piece.ids), list(piece.log_probs), piece.finish
-        kept = self._stop_words.match(ids)
-        if kept is not None:
-            self.handle.stop()
-            return ids[:kept], log_probs[:kept], FinishReason.STOP
-        if finish is FinishReason.STOP and ids and ids[-1] in self.submission.request.decoding.end_ids:
-            return ids[:-1], log_probs[:-1], finish
-        return ids, log_probs, finish
+    def _without_end_id(self, piece: Piece) -> tuple[Ids, LogProbs]:
+        """TensorRT-LLM does not return the end id (stopCriteriaKernels.cu)."""
+        ends = piece.ids and piece.ids[-1] in self.submission.request.decoding.end_ids
+        if piece.finish is FinishReason.STOP and ends:
+            return piece.ids[:-1], piece.log_probs[:-1]
+        return piece.ids, piece.log_probs
+
+    def _last(self, finish: FinishReason, released: Released, cost: Cost) -> Increment:
+        """With what was held."""
+        held = self._hold.flush()
+        perf = replace(
+            self._perf,
+            first_scheduled_ns=cost.scheduled_ns,
+            new_blocks=cost.new_blocks,
+            reused_blocks=cost.reused_blocks,
+        )
+        return Increment(released[0] + held[0], released[1] + held[1], finish, perf)
