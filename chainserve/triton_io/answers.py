@@ -1,6 +1,7 @@
 """From the chain's chunks to Triton responses."""
 
 import json
+import threading
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,17 +15,19 @@ _FINAL = pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL
 _ROW = (1, 1)
 
 
-@dataclass
+@dataclass(eq=False)
 class AnswerSender:
     """Sends one answer: a response a chunk when streaming, else one response with the whole text.
 
-    Every way to finish closes the request exactly once.
+    Every way to finish closes the request exactly once. A closed request must not be asked for its cancellation:
+    Triton has freed what it would look at, and dies. The lock keeps the two apart.
     """
 
     sender: Any
-    stream: bool
+    stream: bool = False
     _text: list[str] = field(default_factory=list)
     _closed: bool = False
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def emit(self, chunk: AnswerChunk) -> None:
         if chunk.finish_reason is not None:
@@ -37,10 +40,16 @@ class AnswerSender:
     def fail(self, error: BaseException) -> None:
         self._close(error_response(error))
 
+    def gone(self) -> bool:
+        """Whether the client left an open request; from any thread."""
+        with self._lock:
+            return not self._closed and bool(self.sender.is_cancelled())
+
     def _close(self, response: Any) -> None:
-        if not self._closed:
-            self._closed = True
-            self.sender.send(response, flags=_FINAL)
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                self.sender.send(response, flags=_FINAL)
 
     def _last(self, chunk: AnswerChunk, finish: FinishReason) -> list[Any]:
         return answer_tensors("".join(self._text) + chunk.text, finish, chunk.usage or Usage(), chunk.report)

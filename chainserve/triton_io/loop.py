@@ -28,6 +28,10 @@ class EventLoopThread:
         """Run `work` on the loop; from any thread."""
         return asyncio.run_coroutine_threadsafe(work, self.loop)
 
+    def call_soon(self, call: Callable[[], object]) -> None:
+        """Run a short call on the loop; from any thread."""
+        self.loop.call_soon_threadsafe(call)
+
     async def blocking(self, call: Callable[[], Result]) -> Result:
         """Wait on the loop for a call that blocks a thread of the pool."""
         return await self.loop.run_in_executor(self._pool, call)

@@ -43,3 +43,11 @@ def test_an_error_closes_once() -> None:
     answer.fail(Unavailable("again"))
     assert [r.error.code() for r in sender.sent] == [pb_utils.TritonError.UNAVAILABLE]
     assert sender.closed
+
+
+def test_a_closed_request_is_not_asked_whether_its_client_left() -> None:
+    sender = pb_utils.ResponseSender(cancelled=True)
+    answer = AnswerSender(sender)
+    assert answer.gone()
+    answer.fail(Unavailable("full"))
+    assert not answer.gone()

@@ -23,6 +23,7 @@ from chainserve.prompt.policy import PromptPolicy
 from chainserve.tokenizer import StreamDecoder, Tokenizer
 from chainserve.triton_io.answers import AnswerSender
 from chainserve.triton_io.calls import ModelCalls
+from chainserve.triton_io.cancellation import CancelWatch
 from chainserve.triton_io.chain_inputs import chain_fields
 from chainserve.triton_io.engine_calls import TritonEngine
 from chainserve.triton_io.environment import data_dir, draining, engine_dir, version_dir
@@ -33,7 +34,6 @@ from chainserve.triton_io.tensors import RequestTensors
 
 # Every request holds up to four blocking calls: three branches, or the engine's stream beside an output check.
 WORKERS_A_REQUEST = 4
-CANCEL_POLL_S = 0.01
 
 
 class ChainModel:
@@ -46,7 +46,9 @@ class ChainModel:
         self._in_flight = InFlight("chain")
         refusals = load_toml(home / policy.refusals, Refusals)
         self._chain = Chain(_stages(args, home, policy, self._loop), policy, refusals, MonotonicClock())
+        self._watch = CancelWatch()
         self._loop.start()
+        self._watch.start()
 
     def execute(self, requests: list[Any]) -> None:
         for request in requests:
@@ -54,10 +56,11 @@ class ChainModel:
             self._loop.submit(self._serve(request))
 
     def finalize(self) -> None:
+        self._watch.stop()
         self._loop.stop()
 
     async def _serve(self, request: Any) -> None:
-        sender = AnswerSender(request.get_response_sender(), stream=False)
+        sender = AnswerSender(request.get_response_sender())
         try:
             admitted = self._admit(request)
             sender.stream = admitted.stream
@@ -76,12 +79,13 @@ class ChainModel:
 
     async def _answer(self, request: ChainRequest, sender: AnswerSender) -> None:
         answer = asyncio.create_task(self._chain.answer(request, sender.emit))
-        while not (await asyncio.wait({answer}, timeout=CANCEL_POLL_S))[0]:
-            if sender.sender.is_cancelled():
-                answer.cancel()
-        if answer.cancelled():
-            raise Cancelled
-        answer.result()
+        self._watch.add(sender, lambda: self._loop.call_soon(answer.cancel))
+        try:
+            await answer
+        except asyncio.CancelledError:
+            raise Cancelled from None
+        finally:
+            self._watch.remove(sender)
 
 
 def _stages(args: dict[str, Any], home: Path, policy: ChainPolicy, loop: EventLoopThread) -> Stages:
