@@ -38,7 +38,7 @@ up_to_date() {
 
 packages_key() { cat requirements/cpu.txt pyproject.toml | sha256sum | cut -c1-64; }
 engine_key() { cat build/chainserve_build/*.py requirements/cpu.txt | sha256sum | cut -c1-64; }
-index_key() { { engine_key; find corpus -type f -exec sha256sum {} + 2>/dev/null | sort; } | sha256sum | cut -c1-64; }
+index_key() { find corpus build/chainserve_build chainserve/context -type f -not -name '*.pyc' -exec sha256sum {} + | sort | sha256sum | cut -c1-64; }
 
 install_packages() {
   local python

@@ -1,5 +1,6 @@
 """The real server, once for the whole session or one for a test."""
 
+import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -9,13 +10,16 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from running_server import ENGINE, Server, running_server
+from running_server import COMMANDS, ENGINE, ROOT, Server, running_server
 
 
 @pytest.fixture(scope="session")
 def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store of this session's own."""
-    return tmp_path_factory.mktemp("data")
+    """A store of this session's own, with the index of the corpus."""
+    folder = tmp_path_factory.mktemp("data")
+    build = [str(COMMANDS / "chainserve-build"), "index"]
+    subprocess.run([*build, f"--documents={ROOT / 'corpus'}", f"--out={folder / 'index'}"], check=True)
+    return folder
 
 
 @pytest.fixture(scope="session")

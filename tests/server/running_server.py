@@ -1,11 +1,12 @@
 """The real server: the product's own `chainserve serve`, as a subprocess on free ports."""
 
+import random
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 ENGINE = ROOT / "engines" / "cpu"
-SERVE = (sys.executable, "-m", "chainserve.cli", "serve")
+COMMANDS = Path(sys.executable).parent
 _START_S = 240
 
 
@@ -52,17 +53,27 @@ class Server:
 
 
 def free_ports(count: int = 3) -> list[int]:
-    """Bound at the same time, so they differ."""
+    """Below the range that outgoing connections take theirs from, so that none is taken before the server has it."""
     with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
+        ports: list[int] = []
+        while len(ports) < count:
+            with suppress(OSError):
+                port = random.randrange(20_000, 32_000)
+                stack.enter_context(socket.create_server(("127.0.0.1", port)))
+                ports.append(port)
+        return ports
 
 
 def serve_command(ports: Sequence[int], data_dir: Path, *options: str) -> list[str]:
     flags = [f"--{name}-port={port}" for name, port in zip(("http", "grpc", "metrics"), ports, strict=True)]
-    return [*SERVE, *flags, f"--data={data_dir}", f"--start-timeout={_START_S}", *options]
+    return [
+        str(COMMANDS / "chainserve"),
+        "serve",
+        *flags,
+        f"--data={data_dir}",
+        f"--start-timeout={_START_S}",
+        *options,
+    ]
 
 
 @contextmanager

@@ -42,6 +42,15 @@ def test_else_the_last_error(tmp_path: Path) -> None:
     )
 
 
+def test_an_ensemble_that_does_not_fit_is_told(tmp_path: Path) -> None:
+    text = (
+        'E1201 01:45:27.3 3 model_repository_manager.cc:703] "Invalid argument: in ensemble x, why"\n'
+        'E1201 01:45:27.3 3 ensemble_scheduler.cc:1] "unable to create stream for ensemble: CUDA driver is old"\n'
+        "error: creating server: Internal - failed to load all models\n"
+    )
+    assert logged(tmp_path, text) == "Invalid argument: in ensemble x, why"
+
+
 @pytest.mark.parametrize("text", ["", 'I1201 01:16:47.9 8071 server.cc:1] "fine"\n', "not a log line\n"])
 def test_no_error_is_no_line(tmp_path: Path, text: str) -> None:
     assert logged(tmp_path, text) == ""
