@@ -16,7 +16,7 @@ Floats = npt.NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Head:
-    """One logit a label: `layers` of (weights [in, out], bias [out]) with ReLU between, plus `ngrams` [buckets, labels].
+    """One logit a label: `layers` of (weights [in, out], bias [out]) with ReLU between, and `ngrams` [buckets, labels].
 
     `calibration` holds what turns logits into a confidence; its meaning is its owner's.
     """

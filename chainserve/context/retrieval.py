@@ -1,6 +1,6 @@
 """What is known beside a question: the user's profile, the session's history, passages that fit."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from chainserve.context.duplicates import distinct
@@ -23,19 +23,30 @@ class Search:
     index: PassageIndex
     encoder: SentenceEncoder
     limits: SearchLimits
+    language_of: Callable[[str], str]
 
     def passages(self, texts: Sequence[str]) -> list[tuple[Passage, ...]]:
         vectors = self.encoder.encode([self._ends(text) for text in texts])
-        return [self._chosen(found) for found in self.index.search(vectors, self.limits.top_k)]
+        found = self.index.search(vectors, self.limits.top_k)
+        return [self._chosen(self._readable(text, passages)) for text, passages in zip(texts, found, strict=True)]
 
     def _ends(self, text: str) -> str:
         half = self.limits.max_query_chars // 2
         return text if len(text) <= 2 * half else f"{text[:half]} {text[-half:]}"
 
+    def _readable(self, text: str, found: Sequence[Passage]) -> list[Passage]:
+        """The relevant ones in the language of the question; if there are none, those in another.
+
+        A text that is there in both languages would else be given twice, and a small model follows the language of
+        what it reads.
+        """
+        relevant = [passage for passage in found if passage.score >= self.limits.min_score]
+        language = self.language_of(text)
+        return [passage for passage in relevant if self.language_of(passage.text) == language] or relevant
+
     def _chosen(self, found: Sequence[Passage]) -> tuple[Passage, ...]:
-        """Relevant, each said once, best first, whole, and not too long together."""
-        best = max((passage.score for passage in found), default=0.0)
-        floor = max(self.limits.min_score, best - self.limits.max_drop)
+        """Near the best one, each said once, best first, whole, and not too long together."""
+        floor = max((passage.score for passage in found), default=0.0) - self.limits.max_drop
         relevant = [passage for passage in found if passage.score >= floor]
         room, chosen = self.limits.max_chars, list[Passage]()
         for place in distinct([passage.text for passage in relevant]):

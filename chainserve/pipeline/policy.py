@@ -20,6 +20,7 @@ class ChainPolicy(Settings):
     """Files are named relative to chain.toml."""
 
     prompt_policy: str
+    context_policy: str
     refusals: str
     default_route: str
     admission: AdmissionPolicy

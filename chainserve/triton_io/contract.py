@@ -215,6 +215,34 @@ PROMPT_ASSEMBLY = ModelContract(
     ),
 )
 
+# What the steps behind the engine have to know of the question.
+CARRIED = (
+    *_singles(STRING, "question", "intent", "route", "input_category", "answer_role"),
+    *_singles(BOOL, "input_flagged"),
+    *_singles(INT32, "input_lengths", "request_output_len"),
+)
+
+# The engine step of chain_ensemble. Triton lets a step behind a decoupled model take only what comes out of it (the
+# responses of one are not matched with anything else), so what is known of the question goes through this one.
+GENERATION = ModelContract(
+    inputs=(
+        *CARRIED,
+        *_lists(INT32, "input_ids"),
+        *_singles(BOOL, "exclude_input_in_output"),
+        *_optional(
+            Tensor("stop_words_list", INT32, (2, -1)),
+            Tensor("bad_words_list", INT32, (2, -1)),
+            *_singles(INT32, "end_id", "pad_id", "beam_width", "min_tokens", "runtime_top_k"),
+            *_singles(FP32, "runtime_top_p", "temperature", "len_penalty", "repetition_penalty"),
+            *_singles(FP32, "presence_penalty", "frequency_penalty"),
+            *_singles(UINT64, "seed"),
+            *_singles(STRING, "guided_decoding_guide_type", "guided_decoding_guide"),
+        ),
+    ),
+    outputs=(Tensor("output_ids", INT32, (-1, -1)), *_lists(INT32, "sequence_length"), *CARRIED),
+    decoupled=True,
+)
+
 # The last step of chain_ensemble: the text leaves only if both checks passed.
 RELEASE = ModelContract(
     inputs=(
@@ -234,6 +262,7 @@ CONTRACTS: dict[str, ModelContract] = {
     "chain_ensemble": CHAIN_ENSEMBLE,
     "context": CONTEXT,
     "ensemble": ENSEMBLE,
+    "generation": GENERATION,
     "intent": INTENT,
     "moderation": MODERATION,
     "postprocessing": POSTPROCESSING,

@@ -1,34 +1,59 @@
 """The Engine protocol over the `tensorrt_llm` model: the same for the compiled engine and the CPU engine."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
 from typing import Any
 
 from chainserve.messages import Prompt, Sampling, Tokens
 from chainserve.triton_io.calls import ModelCalls, Response
+from chainserve.triton_io.loop import EventLoopThread
+from chainserve.triton_io.tensors import Array
 
 
-class TritonEngine:
-    def __init__(self, calls: ModelCalls, bad_words: Any) -> None:
-        self._calls, self._bad_words = calls, bad_words
+class EngineCalls:
+    """Requests to `tensorrt_llm` that stop when nobody reads their answers any more."""
 
-    async def generate(self, prompt: Prompt, sampling: Sampling, request_id: str) -> AsyncGenerator[Tokens, None]:
-        """Increments of token ids. Closing the generator before its end stops the engine."""
-        inputs = {**_prompt(prompt), **_sampling(sampling), **self._words(sampling)}
+    def __init__(self, loop: EventLoopThread) -> None:
+        self._loop = loop
+        self._calls = ModelCalls("tensorrt_llm", ("output_ids", "sequence_length"), loop)
+
+    async def responses(self, inputs: Mapping[str, Any], request_id: str) -> AsyncGenerator[Response, None]:
+        """The engine's responses. Closing the generator before its end stops the engine."""
         finished = False
         try:
-            async for response in self._calls.stream(inputs, request_id):
-                yield Tokens(_ids(response))
+            async with aclosing(self._calls.stream(inputs, request_id)) as stream:
+                async for response in stream:
+                    yield response
             finished = True
         finally:
             if not finished:
                 self.cancel(request_id)
 
     def cancel(self, request_id: str) -> None:
-        """Stop a running request. Triton does not cancel the child of a cancelled request: NVIDIA's contract has a
-        `stop` input for that, sent with the id of the request to stop. Nobody waits for it.
+        """Stop a running request; nobody waits for it.
+
+        Triton does not cancel the child of a cancelled request. NVIDIA's contract has a `stop` input for that, sent
+        with the id of the request to stop.
         """
         stop = self._calls.request({"input_lengths": 0, "request_output_len": 0, "stop": True}, request_id)
-        self._calls.loop.start_blocking(lambda: list(stop.exec(decoupled=True)).clear())
+        self._loop.start_blocking(lambda: list(stop.exec(decoupled=True)).clear())
+
+
+class TritonEngine:
+    """`bad_words` turns words into the engine's word list, int32 [2, n]."""
+
+    def __init__(self, calls: EngineCalls, bad_words: Callable[[tuple[str, ...]], Array]) -> None:
+        self._calls, self._bad_words = calls, bad_words
+
+    async def generate(self, prompt: Prompt, sampling: Sampling, request_id: str) -> AsyncGenerator[Tokens, None]:
+        """Increments of token ids. Closing the generator before its end stops the engine."""
+        inputs = {**_prompt(prompt), **_sampling(sampling), **self._words(sampling)}
+        async with aclosing(self._calls.responses(inputs, request_id)) as responses:
+            async for response in responses:
+                yield Tokens(_ids(response))
+
+    def cancel(self, request_id: str) -> None:
+        self._calls.cancel(request_id)
 
     def _words(self, sampling: Sampling) -> dict[str, Any]:
         return {"bad_words_list": self._bad_words(sampling.bad_words)} if sampling.bad_words else {}

@@ -30,6 +30,7 @@ from chainserve.streaming.windows import WindowPolicy
 SHORT = StageBudget(timeout_ms=50)
 POLICY = ChainPolicy(
     prompt_policy="",
+    context_policy="",
     refusals="",
     default_route="default",
     admission=AdmissionPolicy(interactive=1, batch=1, max_input_chars=100, max_tokens=50, default_max_tokens=50),

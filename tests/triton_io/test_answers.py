@@ -3,9 +3,9 @@ from typing import Any
 
 import triton_python_backend_utils as pb_utils
 
-from chainserve.errors import Unavailable
 from chainserve.messages import AnswerChunk, FinishReason, Usage
 from chainserve.triton_io.answers import AnswerSender
+from chainserve.triton_io.service import RequestSender
 
 LAST = AnswerChunk("", FinishReason.STOP, Usage(3, 4), {"total_ms": 1.5})
 
@@ -16,7 +16,7 @@ def values(response: Any) -> dict[str, Any]:
 
 def send(*chunks: AnswerChunk, stream: bool) -> pb_utils.ResponseSender:
     sender = pb_utils.ResponseSender()
-    answer = AnswerSender(sender, stream=stream)
+    answer = AnswerSender(RequestSender(sender), stream=stream)
     for chunk in chunks:
         answer.emit(chunk)
     return sender
@@ -34,20 +34,3 @@ def test_streamed_pieces_leave_at_once_and_the_last_has_everything_else() -> Non
 def test_unstreamed_is_one_response() -> None:
     sender = send(AnswerChunk("你"), AnswerChunk("好"), LAST, stream=False)
     assert [values(r)["text_output"] for r in sender.sent] == ["你好".encode()]
-
-
-def test_an_error_closes_once() -> None:
-    sender = pb_utils.ResponseSender()
-    answer = AnswerSender(sender, stream=True)
-    answer.fail(Unavailable("full"))
-    answer.fail(Unavailable("again"))
-    assert [r.error.code() for r in sender.sent] == [pb_utils.TritonError.UNAVAILABLE]
-    assert sender.closed
-
-
-def test_a_closed_request_is_not_asked_whether_its_client_left() -> None:
-    sender = pb_utils.ResponseSender(cancelled=True)
-    answer = AnswerSender(sender)
-    assert answer.gone()
-    answer.fail(Unavailable("full"))
-    assert not answer.gone()

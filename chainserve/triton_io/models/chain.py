@@ -1,6 +1,5 @@
 """`chain`: the front door. Decoupled: `execute` hands requests to the event loop and returns."""
 
-import asyncio
 import uuid
 from pathlib import Path
 from typing import Any
@@ -9,10 +8,11 @@ from chainserve.admission.request import Admission
 from chainserve.clock import MonotonicClock
 from chainserve.config import load_toml
 from chainserve.context.interfaces import ContextStore, Session
+from chainserve.context.settings import ContextSettings
 from chainserve.context.store import Store
 from chainserve.engine.manifest import EngineManifest
 from chainserve.engine.word_lists import word_lists
-from chainserve.errors import Cancelled, Unavailable
+from chainserve.errors import Unavailable
 from chainserve.guards.language import language_of
 from chainserve.guards.refusal import Refusals
 from chainserve.messages import ChainRequest, Context, Intent, Prompt
@@ -22,13 +22,11 @@ from chainserve.prompt.assembler import PromptAssembler
 from chainserve.prompt.policy import PromptPolicy
 from chainserve.tokenizer import StreamDecoder, Tokenizer
 from chainserve.triton_io.answers import AnswerSender
-from chainserve.triton_io.calls import ModelCalls
-from chainserve.triton_io.cancellation import CancelWatch
 from chainserve.triton_io.chain_inputs import chain_fields
-from chainserve.triton_io.engine_calls import TritonEngine
+from chainserve.triton_io.engine_calls import EngineCalls, TritonEngine
 from chainserve.triton_io.environment import data_dir, draining, engine_dir, version_dir
-from chainserve.triton_io.in_flight import InFlight
 from chainserve.triton_io.loop import EventLoopThread
+from chainserve.triton_io.service import DecoupledModel, RequestSender
 from chainserve.triton_io.stage_calls import StageCalls
 from chainserve.triton_io.tensors import RequestTensors
 
@@ -36,39 +34,18 @@ from chainserve.triton_io.tensors import RequestTensors
 WORKERS_A_REQUEST = 4
 
 
-class ChainModel:
+class ChainModel(DecoupledModel):
     def initialize(self, args: dict[str, Any]) -> None:
         home = version_dir(args)
         policy = load_toml(home / "chain.toml", ChainPolicy)
-        places = policy.admission.interactive + policy.admission.batch
-        self._loop = EventLoopThread("chain", workers=WORKERS_A_REQUEST * places)
-        self._admission = Admission(policy.admission)
-        self._in_flight = InFlight("chain")
         refusals = load_toml(home / policy.refusals, Refusals)
-        self._chain = Chain(_stages(args, home, policy, self._loop), policy, refusals, MonotonicClock())
-        self._watch = CancelWatch()
-        self._loop.start()
-        self._watch.start()
+        self._admission = Admission(policy.admission)
+        self.start("chain", WORKERS_A_REQUEST * (policy.admission.interactive + policy.admission.batch))
+        self._chain = Chain(_stages(args, home, policy, self.loop), policy, refusals, MonotonicClock())
 
-    def execute(self, requests: list[Any]) -> None:
-        for request in requests:
-            self._in_flight.enter()
-            self._loop.submit(self._serve(request))
-
-    def finalize(self) -> None:
-        self._watch.stop()
-        self._loop.stop()
-
-    async def _serve(self, request: Any) -> None:
-        sender = AnswerSender(request.get_response_sender())
-        try:
-            admitted = self._admit(request)
-            sender.stream = admitted.stream
-            await self._answer(admitted, sender)
-        except Exception as error:  # noqa: BLE001 whatever broke, the client gets an answer
-            sender.fail(error)
-        finally:
-            self._in_flight.leave()
+    async def answer(self, request: Any, sender: RequestSender) -> None:
+        admitted = self._admit(request)
+        await self._chain.answer(admitted, AnswerSender(sender, admitted.stream).emit)
 
     def _admit(self, request: Any) -> ChainRequest:
         if draining():
@@ -77,23 +54,13 @@ class ChainModel:
         request_id = f"{request.request_id() or 'chain'}-{uuid.uuid4().hex[:12]}"
         return self._admission.admit(request_id, chain_fields(RequestTensors(request)))
 
-    async def _answer(self, request: ChainRequest, sender: AnswerSender) -> None:
-        answer = asyncio.create_task(self._chain.answer(request, sender.emit))
-        self._watch.add(sender, lambda: self._loop.call_soon(answer.cancel))
-        try:
-            await answer
-        except asyncio.CancelledError:
-            raise Cancelled from None
-        finally:
-            self._watch.remove(sender)
-
 
 def _stages(args: dict[str, Any], home: Path, policy: ChainPolicy, loop: EventLoopThread) -> Stages:
     engine_home = engine_dir(args)
     tokenizer = Tokenizer.load(engine_home)
     calls = StageCalls.on(loop)
-    engine = ModelCalls("tensorrt_llm", ("output_ids", "sequence_length"), loop)
-    store = Store(data_dir(args))
+    limits = load_toml(home / policy.context_policy, ContextSettings).store
+    store = Store(data_dir(args), limits)
 
     async def remember(request: ChainRequest, answer: str) -> None:
         await loop.blocking(lambda: _save(store, request, answer))
@@ -103,7 +70,7 @@ def _stages(args: dict[str, Any], home: Path, policy: ChainPolicy, loop: EventLo
         classify=calls.classify,
         fetch=calls.fetch,
         assemble=_assemble(home, policy, tokenizer, EngineManifest.load(engine_home)),
-        engine=TritonEngine(engine, lambda words: word_lists(tokenizer, words)),
+        engine=TritonEngine(EngineCalls(loop), lambda words: word_lists(tokenizer, words)),
         decoder=lambda: StreamDecoder(tokenizer),
         remember=remember,
     )

@@ -13,6 +13,7 @@ from chainserve.context.retrieval import Query, Retrieval, Search
 from chainserve.context.settings import ContextSettings
 from chainserve.context.store import Store
 from chainserve.encoder import load_encoder
+from chainserve.guards.language import language_of
 from chainserve.triton_io.batch import run_batch
 from chainserve.triton_io.context_tensors import context_to_tensors
 from chainserve.triton_io.environment import data_dir, version_dir
@@ -43,7 +44,7 @@ def _search(folder: Path, settings: ContextSettings) -> Search | None:
         return None
     encoder = load_encoder(settings.encoder, settings.threads)
     index = DocumentIndex.load(folder, encoder, encoder_name(settings.encoder), settings.threads)
-    return Search(index, encoder, settings.search)
+    return Search(index, encoder, settings.search, language_of)
 
 
 def _decode(tensors: RequestTensors) -> list[Query]:

@@ -1,0 +1,1 @@
+from chainserve.triton_io.models.generation import GenerationModel as TritonPythonModel
