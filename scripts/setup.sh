@@ -86,7 +86,7 @@ same_python() {
 enough_space() {
   [[ -x .venv/bin/chainserve ]] && return
   local free_mb
-  free_mb=$(df --output=avail --block-size=1M . | tail -1)
+  free_mb=$(df --output=avail --block-size=1M . | tail -1 | tr -d " ")
   ((free_mb >= needed_mb)) || die "the disk is too full: $needed_mb MB are needed in $PWD, $free_mb MB are free"
 }
 
