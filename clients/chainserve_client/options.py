@@ -37,6 +37,8 @@ class ChainOptions:
     exclude_input_in_output: bool | None = _input("BOOL")
     return_log_probs: bool | None = _input("BOOL")
     return_perf_metrics: bool | None = _input("BOOL")
+    return_num_input_tokens: bool | None = _input("BOOL")
+    return_num_output_tokens: bool | None = _input("BOOL")
     guided_decoding_guide_type: Literal["json", "json_schema", "regex", "ebnf_grammar"] | None = _input("BYTES")
     guided_decoding_guide: str | None = _input("BYTES")
     user_id: str | None = _input("BYTES")

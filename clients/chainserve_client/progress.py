@@ -8,6 +8,11 @@ from chainserve_client.errors import Unavailable
 from chainserve_client.wire import Piece
 
 
+def _added(before: Usage, new: Usage) -> Usage:
+    """The chain counts once, in its last response; `ensemble` counts the output of each response."""
+    return Usage(new.input_tokens, before.output_tokens + new.output_tokens)
+
+
 @dataclass
 class Progress:
     """Collects pieces. All times are seconds since the request was sent."""
@@ -27,7 +32,7 @@ class Progress:
             self.texts.append(piece.text)
             self.ttft_s = self.elapsed_s() if self.ttft_s is None else self.ttft_s
         self.finish_reason = piece.finish_reason or self.finish_reason
-        self.usage = piece.usage or self.usage
+        self.usage = self.usage if piece.usage is None else _added(self.usage, piece.usage)
         self.report = piece.report or self.report
         self.final = piece.final
         return piece.text

@@ -55,8 +55,6 @@ def build_request(model: str, question: Question, options: ChainOptions, *, stre
     for name, text in _question_texts(model, question).items():
         _add(request, name, "BYTES", text)
     _add(request, "stream", "BOOL", stream)
-    for name in ("return_num_input_tokens", "return_num_output_tokens"):
-        _add(request, name, "BOOL", True)
     for name, datatype, value in options.tensors():
         _add(request, name, datatype, value)
     return request

@@ -54,9 +54,10 @@ def test_stream_gives_the_pieces_as_they_come(client: ChainClient, triton: FakeT
     assert triton.seen[0]["stream"] == [True]
 
 
-def test_counts_are_asked_for(client: ChainClient, triton: FakeTriton) -> None:
-    client.ask("hello")
-    assert triton.seen[0]["return_num_input_tokens"] == triton.seen[0]["return_num_output_tokens"] == [True]
+def test_counts_of_a_model_that_counts_each_response_add_up(client: ChainClient) -> None:
+    stream = client.stream("counted")
+    assert "".join(stream) == "abc"
+    assert (stream.answer.usage.input_tokens, stream.answer.usage.output_tokens) == (7, 3)
 
 
 def test_messages_go_as_json_alone(client: ChainClient, triton: FakeTriton) -> None:

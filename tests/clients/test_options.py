@@ -8,8 +8,8 @@ from chainserve_client import ChainOptions
 from chainserve_client.wire import build_request
 
 BYTES = {"TYPE_STRING": "BYTES"}
-# What the client sends by itself: the question, and what it always asks for.
-OWN = {"text_input", "messages", "stream", "return_num_input_tokens", "return_num_output_tokens"}
+# What the client sends by itself.
+OWN = {"text_input", "messages", "stream"}
 
 
 def test_options_are_the_inputs_of_the_chain() -> None:

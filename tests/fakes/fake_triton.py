@@ -1,6 +1,7 @@
 """A small Triton: the gRPC service's streaming call, over a real socket, answered from the question's first word.
 
 hello         three pieces, then the last response; one response where `stream` is false. So is any other word
+counted       three responses, each with its own counts, as `ensemble` sends them
 refuse CODE   ends the stream with that status code
 message TEXT  an error message inside the stream, as Triton sends it before a model saw the request
 broken        one piece, then the stream ends without a last response
@@ -61,6 +62,10 @@ class FakeTriton(service_pb2_grpc.GRPCInferenceServiceServicer):
             return
         yield from (piece(text) for text in PIECES)
         yield last("")
+
+    def counted(self, rest: str, inputs: dict[str, Any], context: Any) -> Iterator[Any]:
+        counts = {"num_input_tokens": 7, "num_output_tokens": 1}
+        yield from (response({"text_output": text, **counts}, final=text == "c") for text in "abc")
 
     def refuse(self, rest: str, inputs: dict[str, Any], context: Any) -> Iterator[Any]:
         code, _, details = rest.partition(" ")

@@ -107,8 +107,9 @@ def test_chain_ensemble_speaks_the_same_names(server: Any) -> None:
 def test_ensemble_speaks_the_same_names(server: Any) -> None:
     prompt = f"<|im_start|>user\n{CAPITAL}<|im_end|>\n<|im_start|>assistant\n"
     with ChainClient(server.grpc, model="ensemble") as client:
-        whole = client.ask(prompt, max_tokens=32, exclude_input_in_output=True)
-        stream = client.stream(prompt, max_tokens=32)
+        counts = {"return_num_input_tokens": True, "return_num_output_tokens": True}
+        whole = client.ask(prompt, max_tokens=32, exclude_input_in_output=True, **counts)
+        stream = client.stream(prompt, max_tokens=32, **counts)
         assert "".join(stream) == whole.text
         assert "Paris" in whole.text
         assert stream.answer.usage == whole.usage
