@@ -14,7 +14,7 @@ from chainserve_client.channel import CHANNEL_OPTIONS, DEFAULT_MODEL, DEFAULT_UR
 from chainserve_client.errors import Cancelled, from_status
 from chainserve_client.options import NO_OPTIONS, ChainOptions, Question
 from chainserve_client.progress import Progress
-from chainserve_client.wire import build_request, read_response
+from chainserve_client.wire import build_request
 
 
 class AsyncAnswerStream:
@@ -32,7 +32,7 @@ class AsyncAnswerStream:
         """Pieces of text, none of them empty. Raises a ChainClientError if the request fails."""
         try:
             async for response in self._call:
-                if text := self._progress.add(read_response(response)):
+                if text := self._progress.take(response):
                     yield text
             self._progress.end()
         except grpc.RpcError as error:
@@ -57,7 +57,8 @@ class AsyncAnswerStream:
     def close(self) -> None:
         """Cancel the request if it still runs. More than once is fine."""
         self._progress.stop()
-        self._call.cancel()
+        if not self._progress.final:
+            self._call.cancel()
 
     async def __aenter__(self) -> Self:
         return self

@@ -13,7 +13,7 @@ from chainserve_client.channel import CHANNEL_OPTIONS, DEFAULT_MODEL, DEFAULT_UR
 from chainserve_client.errors import Cancelled, from_status
 from chainserve_client.options import NO_OPTIONS, ChainOptions, Question
 from chainserve_client.progress import Progress
-from chainserve_client.wire import build_request, read_response
+from chainserve_client.wire import build_request
 
 
 class AnswerStream:
@@ -32,7 +32,7 @@ class AnswerStream:
         # A generator: when a loop is left by `break`, Python closes it, which lands in `finally`.
         try:
             for response in self._call:
-                if text := self._progress.add(read_response(response)):
+                if text := self._progress.take(response):
                     yield text
             self._progress.end()
         except grpc.RpcError:
@@ -53,7 +53,8 @@ class AnswerStream:
     def close(self) -> None:
         """Cancel the request if it still runs. Safe from any thread, and more than once."""
         self._progress.stop()
-        self._call.cancel()
+        if not self._progress.final:
+            self._call.cancel()
 
     def __enter__(self) -> Self:
         return self

@@ -2,10 +2,11 @@
 
 import time
 from dataclasses import dataclass, field
+from typing import Any
 
 from chainserve_client.answer import Answer, Report, Usage
-from chainserve_client.errors import Unavailable
-from chainserve_client.wire import Piece
+from chainserve_client.errors import ChainClientError, Unavailable
+from chainserve_client.wire import Piece, read_response
 
 
 def _added(before: Usage, new: Usage) -> Usage:
@@ -15,7 +16,11 @@ def _added(before: Usage, new: Usage) -> Usage:
 
 @dataclass
 class Progress:
-    """Collects pieces. All times are seconds since the request was sent."""
+    """Collects pieces. All times are seconds since the request was sent.
+
+    After `final` the server ends the stream by itself. It is not cancelled then, and an error inside of it is raised at
+    its end: Triton 24.10 can crash when a cancellation meets the end of a stream.
+    """
 
     started: float = field(default_factory=time.perf_counter)
     texts: list[str] = field(default_factory=list)
@@ -25,9 +30,17 @@ class Progress:
     ttft_s: float | None = None
     total_s: float | None = None
     final: bool = False
+    failure: ChainClientError | None = None
 
-    def add(self, piece: Piece) -> str:
-        """Take in one piece; its text."""
+    def take(self, response: Any) -> str:
+        """Take in one response; its text. An error that it carries is kept for `end`."""
+        try:
+            return self._add(read_response(response))
+        except ChainClientError as error:
+            self.failure, self.final = self.failure or error, True
+            return ""
+
+    def _add(self, piece: Piece) -> str:
         if piece.text:
             self.texts.append(piece.text)
             self.ttft_s = self.elapsed_s() if self.ttft_s is None else self.ttft_s
@@ -38,8 +51,10 @@ class Progress:
         return piece.text
 
     def end(self) -> None:
-        """The stream is over. Raises Unavailable if it broke off before its last response."""
-        self.total_s = self.elapsed_s()
+        """The stream is over. Raises the error it carried; Unavailable if it broke off before its last response."""
+        self.stop()
+        if self.failure is not None:
+            raise self.failure
         if not self.final:
             raise Unavailable("the answer broke off before its end")
 
