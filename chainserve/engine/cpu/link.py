@@ -1,9 +1,12 @@
 """The model's end of the pipe to the engine's process."""
 
+import os
 import shutil
+import socket
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -44,9 +47,9 @@ class EngineLink:
         return pieces
 
     def close(self) -> None:
-        """The process ends; `receive` raises."""
-        with self._lock:
-            self._connection.close()
+        """The process ends; `receive` raises. Only a shutdown wakes a thread that waits in it; a close would not."""
+        with self._lock, suppress(OSError), socket.socket(fileno=os.dup(self._connection.fileno())) as both_ends:
+            both_ends.shutdown(socket.SHUT_RDWR)
 
     def _send(self, item: Add | Stop) -> None:
         try:

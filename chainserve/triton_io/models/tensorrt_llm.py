@@ -64,10 +64,17 @@ class TensorRtLlmModel:
         return engine
 
     def _leave(self, death: EngineDead) -> None:
-        """A model without an engine is not ready: unloading it is the one way to tell Triton 24.10 so."""
-        if not self._stopping:
-            pb_utils.Logger.log_error(f"{self._name}: {death}; unloading the model")
+        """A model without an engine is not ready, and unloading it is the one way to tell Triton 24.10 so.
+
+        Triton allows that in its explicit model control mode only; otherwise every request is answered with the error.
+        """
+        if self._stopping:
+            return
+        pb_utils.Logger.log_error(f"{self._name}: {death}; unloading the model")
+        try:
             pb_utils.unload_model(self._name)
+        except pb_utils.TritonModelException as error:
+            pb_utils.Logger.log_error(f"{self._name} stays loaded: {error}")
 
     def _accept(self, request: Any, reply: Reply) -> None:
         tensors = RequestTensors(request)
