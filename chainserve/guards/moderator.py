@@ -1,4 +1,4 @@
-"""The primary guard: heads over the bilingual encoder, the highest score over windows, and rules for personal data."""
+"""The primary guard: heads over the bilingual encoder, the highest score over segments, and rules for personal data."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ from chainserve.errors import InvalidInput
 from chainserve.guards import pii
 from chainserve.guards.decision import decide
 from chainserve.guards.normalise import normalise
+from chainserve.guards.segments import segments
 from chainserve.guards.settings import PII, ModerationSettings, Role
 from chainserve.heads import Floats, Head, load_head
 from chainserve.messages import Verdict
@@ -42,7 +43,7 @@ class Moderator:
         return cls(encoder, load_head(folder / settings.heads, encoder.dimension), settings)
 
     def moderate(self, checks: Sequence[Check]) -> list[Verdict]:
-        """One verdict a check; all windows of all texts in one pass of the encoder."""
+        """One verdict a check; all segments of all texts in one pass of the encoder."""
         scores = self.scores([check.text for check in checks])
         return [
             decide(row.tolist(), check.role, self._settings, "moderation")
@@ -52,21 +53,21 @@ class Moderator:
     def scores(self, texts: Sequence[str]) -> Floats:
         """Shape [n, categories], in the order of the settings; an empty text scores 0 throughout."""
         plain = [normalise(text) for text in texts]
-        learned = self._highest([self._windows(text) for text in plain])
+        learned = self._highest([self._segments(text) for text in plain])
         ruled = np.array([pii.score(text) for text in plain], dtype=np.float32)
         columns: Floats = np.column_stack([learned, ruled])[:, self._columns]
         return columns
 
-    def _windows(self, text: str) -> list[str]:
-        return self._encoder.windows(text, self._settings.window_tokens, self._settings.overlap_tokens) if text else []
+    def _segments(self, text: str) -> list[str]:
+        return segments(text, self._encoder, self._settings.window_tokens, self._settings.overlap_tokens)
 
-    def _highest(self, windows: list[list[str]]) -> Floats:
-        """For each text the highest probability over its windows, [n, labels]."""
-        flat = [window for text in windows for window in text]
-        highest = np.zeros((len(windows), len(self._head.labels)), dtype=np.float32)
+    def _highest(self, pieces: list[list[str]]) -> Floats:
+        """For each text the highest probability over its segments, [n, labels]."""
+        flat = [piece for text in pieces for piece in text]
+        highest = np.zeros((len(pieces), len(self._head.labels)), dtype=np.float32)
         if not flat:
             return highest
-        owners = np.repeat(np.arange(len(windows)), [len(text) for text in windows])
+        owners = np.repeat(np.arange(len(pieces)), [len(text) for text in pieces])
         np.maximum.at(highest, owners, _sigmoid(self._head.logits(self._encoder.encode(flat), flat)))
         return highest
 

@@ -1,6 +1,7 @@
 """Labelled texts for the moderation heads, and what is read from plain files."""
 
 import csv
+import random
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,7 +11,8 @@ from chainserve_build.train.intent import read_clinc, read_seeds
 
 CATEGORIES = ("hate", "violence", "self_harm", "sexual", "illicit", "injection")
 ALL = frozenset(CATEGORIES)
-SEEDS = Path(__file__).parent / "seeds" / "moderation.toml"
+SEEDS = Path(__file__).parent / "seeds"
+FRAMES_AN_ACTION = 5
 
 
 @dataclass(frozen=True)
@@ -56,14 +58,36 @@ def clean_queries(data: Path, clinc_parts: tuple[str, ...], bank: str) -> Iterat
     yield from (Example(row["text"], "banking77") for row in read_table(data / bank))
 
 
-def seeds(path: Path = SEEDS, weight: float = 3.0) -> Iterator[Example]:
+def seeds(weight: float = 3.0) -> Iterator[Example]:
     """Our own sentences: `clean` and one table a category, each by language."""
-    for name, languages in tomllib.loads(path.read_text(encoding="utf-8")).items():
-        positive = frozenset[str]() if name == "clean" else of(name)
-        # Whether a request to hurt somebody is also illicit is nobody's business here.
-        unknown = ALL - positive - of("injection") if positive else frozenset[str]()
+    for name, languages in _toml("moderation").items():
         for language, texts in languages.items():
-            yield from (Example(text, f"seeds-{language}", positive, unknown, weight) for text in texts)
+            yield from (_own(text, name, language, weight) for text in texts)
+
+
+def actions(seed: int = 0, weight: float = 1.0) -> Iterator[Example]:
+    """Each of our actions in a few frames, drawn with `seed`."""
+    tables = _toml("actions")
+    frames = tables.pop("frames")
+    draw = random.Random(seed)
+    for name, languages in tables.items():
+        for language, texts in languages.items():
+            for text in texts:
+                picked = draw.sample(frames[language], FRAMES_AN_ACTION)
+                yield from (_own(frame.format(text), name, language, weight) for frame in picked)
+
+
+def _own(text: str, name: str, language: str, weight: float) -> Example:
+    """Whether a request to hurt somebody is also illicit is left open; no harmful one is an injection."""
+    positive = frozenset[str]() if name == "clean" else of(name)
+    return Example(
+        text, f"seeds-{language}", positive, ALL - positive - of("injection") if positive else frozenset(), weight
+    )
+
+
+def _toml(name: str) -> dict[str, dict[str, list[str]]]:
+    tables: dict[str, dict[str, list[str]]] = tomllib.loads((SEEDS / f"{name}.toml").read_text(encoding="utf-8"))
+    return tables
 
 
 def intent_seeds() -> Iterator[Example]:
