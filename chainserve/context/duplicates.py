@@ -7,11 +7,11 @@ from collections.abc import Sequence
 NEAR = 0.8
 """Jaccard index of the shingles from which two texts count as one."""
 
-_SHINGLE = 5
+_SHINGLE = 3
 
 
 class Fingerprint:
-    """The character 5-grams of a text, letters and digits only: no spaces needed, so it fits Chinese too."""
+    """The character 3-grams of a text, letters and digits only: no spaces needed, so it fits Chinese too."""
 
     def __init__(self, text: str) -> None:
         letters = "".join(filter(str.isalnum, text.casefold()))
