@@ -56,7 +56,7 @@ install_packages() {
 # The first Python 3.11 or 3.12 that has the shared library which Triton's stub links.
 find_python() {
   local candidate missing=""
-  for candidate in ${CHAINSERVE_PYTHON:+"$CHAINSERVE_PYTHON"} /usr/bin/python3.{11,12} python3.{11,12} python3; do
+  for candidate in ${CHAINSERVE_PYTHON:+"$CHAINSERVE_PYTHON"} {/usr/bin/,}python3.11 {/usr/bin/,}python3.12 python3; do
     "$candidate" -c 'import sys; sys.exit(sys.version_info[:2] not in ((3, 11), (3, 12)))' 2>/dev/null || continue
     if missing=$(has_libpython "$candidate"); then
       command -v "$candidate"
