@@ -1,20 +1,14 @@
 """The engine's totals on Triton's metrics port."""
 
-import time
 from typing import Any
 
 import triton_python_backend_utils as pb_utils
 
 from chainserve.engine.cpu.engine import Totals
 
-_EVERY_S = 0.1
-
 
 class EngineMetrics:
-    """Exported at most every tenth of a second while the engine is busy, and whenever it becomes idle.
-
-    Every change is a message to Triton's process, so not every step may make one.
-    """
+    """Exported when a sequence comes or goes, not at every step: each change is a message to Triton's process."""
 
     def __init__(self) -> None:
         self._families = [
@@ -27,13 +21,12 @@ class EngineMetrics:
         self._input = _Counter(tokens.Metric(labels={"kind": "input"}))
         self._output = _Counter(tokens.Metric(labels={"kind": "output"}))
         self._active: Any = active.Metric(labels={})
-        self._last = 0.0
+        self._last = (0, 0)
 
     def export(self, totals: Totals) -> None:
-        now = time.monotonic()
-        if totals.active and now - self._last < _EVERY_S:
+        if (totals.requests, totals.active) == self._last:
             return
-        self._last = now
+        self._last = (totals.requests, totals.active)
         self._requests.raise_to(totals.requests)
         self._input.raise_to(totals.input_tokens)
         self._output.raise_to(totals.output_tokens)

@@ -12,7 +12,7 @@ from chainserve.engine.cpu.requests import SequenceRequest
 from chainserve.engine.cpu.sequence import Sequence, Submission
 from chainserve.errors import EngineDead, InvalidInput, Unavailable
 
-GONE_CHECK_NS = 15_000_000
+GONE_CHECK_NS = 30_000_000
 """A listener is asked this often whether it is still there: asking Triton costs a message to its process."""
 
 
