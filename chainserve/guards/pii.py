@@ -1,6 +1,6 @@
-"""Personal data by rule: each kind is a pattern and, where the number carries one, its checksum.
+r"""Personal data by rule: each kind is a pattern and, where the number carries one, its checksum.
 
-Patterns end at characters that could go on with the number, never at `\\b`: Chinese has no spaces around it.
+Patterns end at characters that could go on with the number, never at `\b`: Chinese has no spaces around it.
 """
 
 import ipaddress

@@ -14,12 +14,11 @@ _SENTENCE = re.compile(r".+?(?:[。！？；…!?]+|[.;](?=\s)|$)", re.DOTALL)
 
 def segments(text: str, encoder: SentenceEncoder, tokens: int, overlap: int) -> list[str]:
     """Each at most `tokens` tokens of `encoder`; windows share `overlap`. No segment twice; none for an empty text."""
-    sentences = [sentence.strip() for sentence in _SENTENCE.findall(text)]
-    wholes = encoder.windows(text, tokens, overlap) if text else []
-    return list(dict.fromkeys([*wholes, *_bounded(sentences, encoder, tokens, overlap)]))
+    pieces = [text, *sentences(text)] if text else []
+    bounded = (window for piece in dict.fromkeys(pieces) for window in encoder.windows(piece, tokens, overlap))
+    return list(dict.fromkeys(bounded))
 
 
-def _bounded(sentences: list[str], encoder: SentenceEncoder, tokens: int, overlap: int) -> Iterator[str]:
-    for sentence in dict.fromkeys(sentences):
-        if sentence:
-            yield from encoder.windows(sentence, tokens, overlap)
+def sentences(text: str) -> Iterator[str]:
+    """None is empty."""
+    return (sentence for match in _SENTENCE.findall(text) if (sentence := match.strip()))

@@ -71,11 +71,20 @@ class ModelCalls:
             self.loop.loop.call_soon_threadsafe(arrived.put_nowait, item)
 
         try:
-            for response in request.exec(decoupled=True):
+            responses = request.exec(decoupled=True)
+            for response in responses:
                 put(response)
+            self.loop.retired.add(responses)
         except Exception as error:  # noqa: BLE001 raised again where the stream is read
             put(error)
         put(_END)
+
+    def drain(self, request: Any) -> None:
+        """Send a request whose answers nobody wants; blocks until its last one."""
+        responses = request.exec(decoupled=True)
+        for _ in responses:
+            pass
+        self.loop.retired.add(responses)
 
     def request(self, inputs: Mapping[str, Any], request_id: str = "") -> Any:
         dtypes = {tensor.name: tensor.dtype for tensor in CONTRACTS[self.model].inputs}

@@ -74,7 +74,9 @@ class SequenceAnswer:
         self._ids += increment.ids
         self._log_probs += increment.log_probs
         if ends or self.row.options.streaming:
-            self.reply.send(pb_utils.InferenceResponse(output_tensors=self._outputs(increment)), ends=ends)
+            # Held until it is sent: the stub drops what was not requested without holding Python's lock.
+            tensors = self._outputs(increment)
+            self.reply.send(pb_utils.InferenceResponse(output_tensors=tensors), ends=ends)
 
     def fail(self, error: Exception) -> None:
         self.reply.fail(error)

@@ -36,7 +36,7 @@ class EngineCalls:
         with the id of the request to stop.
         """
         stop = self._calls.request({"input_lengths": 0, "request_output_len": 0, "stop": True}, request_id)
-        self._loop.start_blocking(lambda: list(stop.exec(decoupled=True)).clear())
+        self._loop.start_blocking(lambda: self._calls.drain(stop))
 
 
 class TritonEngine:

@@ -10,6 +10,9 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
+from chainserve.clock import MonotonicClock
+from chainserve.triton_io.retired import Retired
+
 Result = TypeVar("Result")
 
 
@@ -18,6 +21,7 @@ class EventLoopThread:
 
     def __init__(self, name: str, workers: int) -> None:
         self.loop = asyncio.new_event_loop()
+        self.retired = Retired(MonotonicClock())
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix=f"{name}-call")
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 

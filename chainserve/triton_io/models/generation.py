@@ -1,4 +1,4 @@
-"""`generation`: the engine step of chain_ensemble: one answer a request, and beside it what is known of the question."""
+"""`generation`: the engine step of chain_ensemble: one answer a request, with what is known of its question."""
 
 import uuid
 from typing import Any
