@@ -32,3 +32,11 @@ class InFlight:
         with self._lock:
             self.count += change
             self._gauge.increment(float(change))
+
+
+def release_metrics(model: Any) -> None:
+    """Forget all that `model` holds, at the end of its `finalize`.
+
+    A metric tells Triton's process when it goes away; one that outlives the stub's connection crashes the stub.
+    """
+    vars(model).clear()

@@ -10,7 +10,7 @@ import triton_python_backend_utils as pb_utils
 from chainserve.errors import Cancelled
 from chainserve.triton_io.cancellation import CancelWatch
 from chainserve.triton_io.errors import error_response
-from chainserve.triton_io.in_flight import InFlight
+from chainserve.triton_io.in_flight import InFlight, release_metrics
 from chainserve.triton_io.loop import EventLoopThread
 
 _FINAL = pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL
@@ -73,6 +73,7 @@ class DecoupledModel:
     def finalize(self) -> None:
         self._watch.stop()
         self.loop.stop()
+        release_metrics(self)
 
     async def _serve(self, request: Any) -> None:
         sender = RequestSender(request.get_response_sender())

@@ -19,7 +19,7 @@ from chainserve.triton_io.engine_answers import Reply, SequenceAnswer
 from chainserve.triton_io.engine_inputs import EngineRow, asks_to_stop, engine_rows
 from chainserve.triton_io.engine_metrics import EngineMetrics
 from chainserve.triton_io.environment import engine_dir, version_dir
-from chainserve.triton_io.in_flight import InFlight
+from chainserve.triton_io.in_flight import InFlight, release_metrics
 from chainserve.triton_io.tensors import RequestTensors
 
 _SEEDS = 1 << 64
@@ -51,6 +51,7 @@ class TensorRtLlmModel:
         self._stopping = True
         self._process.close()
         self._engine.join()
+        release_metrics(self)
 
     def _start(self, settings: EngineSettings) -> CpuEngine:
         engine = CpuEngine(
