@@ -3,8 +3,9 @@
 
 One run measures both, turn by turn, so that whatever else the machine does hits both alike:
 
-- *alone*: a process with the pipeline and nothing else: it adds the prompts, steps, and reads the new ids after each
-  step, as the engine's thread does. Same engine folder, same engine.toml, same prompts, same greedy decoding.
+- *alone* (bench_engine_alone.py): a process with the pipeline and nothing else. It adds the prompts, steps, and reads the
+  new ids after each step, as the engine's process does. Same engine folder, same engine.toml, same prompts, same greedy
+  decoding.
 - *Triton*: this script starts `chainserve serve` with the `tensorrt_llm` model only and sends the same prompts over one
   gRPC stream, streaming on. The client counts the ids in raw messages and does nothing else; it shares the machine with
   the server, as any local client does.
@@ -40,13 +41,19 @@ from typing import Any
 import grpc
 from tritonclient.grpc import service_pb2
 
+from chainserve.tokenizer import Tokenizer
+
 ROOT = Path(__file__).parents[1]
 PROMPT, OUTPUT = 120, 64
 SHARED, LONG = 350, 400
-WORDS = """the city river old stone bridge market morning people walk slowly under grey sky children play music bread
-coffee window light story about machine language number answer question teacher science water mountain small house
-garden winter summer letter friend journey road train station night star dream history book paper colour green blue
-voice song island ocean wind cloud rain field farm horse bird tree forest leaf""".split()
+TEXT = (
+    "the city river old stone bridge market morning people walk slowly under grey "
+    "sky children play music bread coffee window light story about machine language number "
+    "answer question teacher science water mountain small house garden winter summer letter friend "
+    "journey road train station night star dream history book paper colour green blue "
+    "voice song island ocean wind cloud rain field farm horse bird tree forest "
+    "leaf "
+)
 
 
 @dataclass(frozen=True)
@@ -65,12 +72,10 @@ class Prompts:
     """Prompts of plain English words, each different from its first word on; the same for the same seed."""
 
     def __init__(self, engine_dir: Path) -> None:
-        from chainserve.tokenizer import Tokenizer
-
         self._tokenizer, self._random = Tokenizer.load(engine_dir), random.Random(7)
 
     def new(self, length: int) -> list[int]:
-        words = [str(self._random.randrange(10**6)), *self._random.choices(WORDS, k=length)]
+        words = [str(self._random.randrange(10**6)), *self._random.choices(TEXT.split(), k=length)]
         return self._tokenizer.encode(" ".join(words))[:length]
 
 
@@ -79,47 +84,20 @@ class Alone:
 
     def __init__(self, engine_dir: Path) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, __file__, "--alone", str(engine_dir)],
+            [sys.executable, ROOT / "scripts/bench_engine_alone.py", engine_dir, str(OUTPUT)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
 
     def turn(self, prompts: list[list[int]]) -> Turn:
-        assert self._process.stdin
-        assert self._process.stdout
+        if not (self._process.stdin and self._process.stdout):
+            raise SystemExit("the pipeline's process has no pipes")
         print(json.dumps(prompts), file=self._process.stdin, flush=True)
         return Turn(**json.loads(self._process.stdout.readline()))
 
     def close(self) -> None:
         self._process.communicate()
-
-
-def serve_alone(engine_dir: Path) -> None:
-    """The other end of `Alone`."""
-    from chainserve.config import load_toml
-    from chainserve.engine.cpu.openvino_pipeline import OpenVinoPipeline
-    from chainserve.engine.cpu.settings import EngineSettings
-    from chainserve.engine.manifest import EngineManifest
-
-    settings = load_toml(ROOT / "model_repository/tensorrt_llm/1/engine.toml", EngineSettings)
-    pipeline, number = OpenVinoPipeline(engine_dir, settings, EngineManifest.load(engine_dir)), 0
-    for line in sys.stdin:
-        prompts = json.loads(line)
-        print(json.dumps(vars(_run_alone(pipeline, prompts, number))), flush=True)
-        number += len(prompts)
-
-
-def _run_alone(pipeline: Any, prompts: list[list[int]], number: int) -> Turn:
-    from chainserve.engine.cpu.requests import Decoding, SequenceRequest
-
-    start, tokens = time.perf_counter(), 0
-    decoding = Decoding(max_tokens=OUTPUT, end_ids=())
-    for place, ids in enumerate(prompts):
-        pipeline.add(number + place, SequenceRequest(tuple(ids), decoding))
-    while pipeline.busy():
-        tokens += sum(len(piece.ids) for _, piece in pipeline.step())
-    return Turn(tokens, time.perf_counter() - start)
 
 
 class ThroughTriton:
@@ -135,9 +113,8 @@ class ThroughTriton:
 
     def turn(self, prompts: list[list[int]]) -> Turn:
         requests = [_request(ids, OUTPUT) for ids in prompts]
-        messages, start = [], time.perf_counter()
-        for message in self._call(iter(requests)):
-            messages.append(message)
+        start = time.perf_counter()
+        messages = list(self._call(iter(requests)))
         seconds = time.perf_counter() - start
         return Turn(sum(map(_ids_in, messages)), seconds)
 
@@ -220,7 +197,8 @@ def measure(alone: Alone, server: ThroughTriton, prompts: Prompts, streams: list
             sides = (alone, server) if place % 2 else (server, alone)
             rates = {type(side): side.turn(batch).rate for side in sides}
             ratio = rates[ThroughTriton] / rates[Alone]
-            print(f"{count:3} streams: alone {rates[Alone]:6.1f} tok/s, Triton {rates[ThroughTriton]:6.1f}, {ratio:.3f}")
+            rows = f"alone {rates[Alone]:6.1f} tok/s, Triton {rates[ThroughTriton]:6.1f}"
+            print(f"{count:3} streams: {rows}, {ratio:.3f}")
             ratios[count] += [ratio] if place else []  # the first round warms both up
     return {str(count): round(statistics.median(ratios[count]), 4) for count in streams}
 
@@ -254,11 +232,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--streams", default="1,8,16")
     parser.add_argument("--engine-dir", type=Path, default=ROOT / "engines/cpu")
-    parser.add_argument("--alone", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    if arguments.alone:
-        serve_alone(arguments.alone)
-        return
     result = run(arguments.engine_dir, [int(count) for count in arguments.streams.split(",")], arguments.rounds)
     print(json.dumps(result))
     if arguments.json:

@@ -1,13 +1,8 @@
-"""From the tensors of `tensorrt_llm` to the CPU engine's requests.
-
-An input that this engine cannot honour is refused by name unless it says what the engine does anyway.
-"""
+"""From the tensors of `tensorrt_llm` to the CPU engine's requests."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, cast, get_args
-
-import numpy as np
+from typing import Any, Literal, cast, get_args
 
 from chainserve.engine.cpu.requests import Decoding, SequenceRequest
 from chainserve.engine.word_lists import unpack
@@ -15,42 +10,8 @@ from chainserve.errors import InvalidInput
 from chainserve.messages import Guide
 from chainserve.tokenizer import Tokenizer
 from chainserve.triton_io.contract import TENSORRT_LLM
+from chainserve.triton_io.engine_unsupported import refuse_unsupported
 from chainserve.triton_io.tensors import Array, RequestTensors
-
-# input: the values that ask for nothing; () where any value asks for something.
-_NEUTRAL: Final[Mapping[str, tuple[float, ...]]] = {
-    "beam_width": (0, 1),
-    "beam_search_diversity_rate": (0,),
-    "len_penalty": (0, 1),
-    "early_stopping": (0, 1),
-    "runtime_top_p_min": (0,),
-    "runtime_top_p_decay": (0, 1),
-    "runtime_top_p_reset_ids": (-1,),
-    "draft_acceptance_threshold": (0,),
-    "embedding_bias": (0,),
-    "lora_task_id": (0,),
-    "return_context_logits": (0,),
-    "return_generation_logits": (0,),
-    **dict.fromkeys(
-        (
-            "draft_input_ids",
-            "draft_logits",
-            "decoder_input_ids",
-            "lora_weights",
-            "lora_config",
-            "retention_token_range_starts",
-            "retention_token_range_ends",
-            "retention_token_range_priorities",
-            "retention_token_range_durations_ms",
-            "retention_decode_priority",
-            "retention_decode_duration_ms",
-            "lookahead_window_size",
-            "lookahead_ngram_size",
-            "lookahead_verification_set_size",
-        ),
-        (),
-    ),
-}
 
 MAX_SEQUENCES = 64
 _SEED_BITS = 64
@@ -125,23 +86,13 @@ def engine_rows(tensors: RequestTensors, tokenizer: Tokenizer) -> list[EngineRow
         InvalidInput: an input this engine cannot honour, or one that contradicts another.
     """
     arrays = {t.name: a for t in TENSORRT_LLM.inputs if (a := tensors.array(t.name)) is not None}
-    _refuse_unsupported(arrays)
+    refuse_unsupported(arrays)
     if "input_ids" not in arrays:
         raise InvalidInput("input_ids", "is required, got none")
     rows = [_row(_Row(arrays, place), tokenizer) for place in range(len(arrays["input_ids"]))]
     if sum(row.num_sequences for row in rows) > MAX_SEQUENCES:
         raise InvalidInput("num_return_sequences", f"a request takes at most {MAX_SEQUENCES} sequences over its rows")
     return rows
-
-
-def _refuse_unsupported(arrays: Mapping[str, Array]) -> None:
-    for name, neutral in _NEUTRAL.items():
-        array = arrays.get(name)
-        if array is not None and array.size and not np.isin(array, neutral).all():
-            allowed = (
-                f"only {' or '.join(f'{value:g}' for value in neutral)} is accepted" if neutral else "leave it out"
-            )
-            raise InvalidInput(name, f"the CPU engine cannot honour it: {allowed}")
 
 
 def _row(row: _Row, tokenizer: Tokenizer) -> EngineRow:

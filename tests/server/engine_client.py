@@ -2,9 +2,10 @@
 
 import json
 import queue
+import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -116,3 +117,16 @@ def metric(metrics_url: str, name: str) -> float:
     with urllib.request.urlopen(metrics_url, timeout=10) as page:
         lines = page.read().decode().splitlines()
     return sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith(name))
+
+
+def joined(answers: list[Answer]) -> list[int]:
+    return [number for answer in answers for number in answer["output_ids"]]
+
+
+def until(condition: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + WAIT_S
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True

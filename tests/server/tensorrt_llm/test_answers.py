@@ -1,62 +1,19 @@
 """`tensorrt_llm` on the real server and the real engine: NVIDIA's contract, in ids."""
 
 import json
-import os
 import re
-import signal
-import subprocess
 import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from engine_client import Answer, Stream, metric, post, request
-from running_server import ENGINE, Server
-from tritonclient.utils import InferenceServerException
+from engine_client import Stream, joined, post, request
+from running_server import Server
 
 from chainserve.engine.word_lists import pack, word_lists
 from chainserve.tokenizer import Tokenizer
 
 pytestmark = pytest.mark.server
-
-WAIT_S = 60
-LONG = 6000
-
-
-@pytest.fixture(scope="module")
-def tokenizer() -> Tokenizer:
-    return Tokenizer.load(ENGINE)
-
-
-@pytest.fixture
-def stream(server: Server) -> Iterator[Stream]:
-    with Stream(server.grpc) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def paris(tokenizer: Tokenizer) -> list[int]:
-    return tokenizer.encode("<|im_start|>user\nWhat is the capital of France?<|im_end|>\n<|im_start|>assistant\n")
-
-
-@pytest.fixture(scope="module")
-def story(tokenizer: Tokenizer) -> list[int]:
-    return tokenizer.encode("<|im_start|>user\nTell me a long story.<|im_end|>\n<|im_start|>assistant\n")
-
-
-def joined(answers: list[Answer]) -> list[int]:
-    return [number for answer in answers for number in answer["output_ids"]]
-
-
-def until(condition: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + WAIT_S
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 def test_streamed_ids_are_the_ids(stream: Stream, paris: list[int], tokenizer: Tokenizer) -> None:
@@ -204,66 +161,6 @@ def test_characters_stream_whole(stream: Stream, paris: list[int], tokenizer: To
     assert not any("\N{REPLACEMENT CHARACTER}" in piece for piece in pieces)
 
 
-BAD: list[tuple[str, dict[str, Any]]] = [
-    ("input_ids: ids must be at least 0 and below the vocabulary size", {"input_ids": [49152], "input_lengths": 1}),
-    ("input_ids: ids must be", {"input_ids": [-1], "input_lengths": 1}),
-    ("input_ids: must hold at least 1 id", {"input_lengths": 0}),
-    ("input_lengths: must be from 0", {"input_lengths": 99}),
-    ("input_ids: is required", {"input_ids": None}),
-    ("request_output_len: must be at least 1", {"request_output_len": 0}),
-    ("request_output_len: prompt and output together take at most 8192", {"request_output_len": 8192}),
-    ("temperature: must be a finite number", {"temperature": float("nan")}),
-    ("runtime_top_p: must be at most 1", {"runtime_top_p": 1.5}),
-    ("runtime_top_k: must be at least 0", {"runtime_top_k": -3}),
-    ("min_tokens: must be", {"min_tokens": 17}),
-    ("beam_width: the CPU engine cannot honour it", {"beam_width": 4}),
-    ("lora_task_id: the CPU engine cannot honour it", {"lora_task_id": 1}),
-    ("embedding_bias: the CPU engine cannot honour it", {"embedding_bias": [1.0]}),
-    ("draft_input_ids: the CPU engine cannot honour it", {"draft_input_ids": [1]}),
-    ("return_context_logits: the CPU engine cannot honour it", {"return_context_logits": True}),
-    ("stop_words_list: ids must be", {"stop_words_list": [[50000], [1]]}),
-    ("bad_words_list: ids must be", {"bad_words_list": [[50000], [1]]}),
-    ("guided_decoding_guide_type: must be one of", {"guided_decoding_guide_type": "yaml"}),
-    (
-        "guided_decoding_guide: Failed to parse JSON",
-        {"guided_decoding_guide_type": "json_schema", "guided_decoding_guide": "{secret"},
-    ),
-    (
-        "guided_decoding_guide: Regex parsing error",
-        {"guided_decoding_guide_type": "regex", "guided_decoding_guide": "(a"},
-    ),
-    (
-        "guided_decoding_guide: EBNF",
-        {"guided_decoding_guide_type": "ebnf_grammar", "guided_decoding_guide": "secret"},
-    ),
-    ("stop: needs the request_id", {"stop": True}),
-]
-
-
-@pytest.mark.parametrize(("problem", "fields"), BAD, ids=[problem for problem, _ in BAD])
-def test_bad_input(server: Server, problem: str, fields: dict[str, Any]) -> None:
-    with Stream(server.grpc) as stream:
-        said = stream.error(**request([1, 2, 3]) | fields)
-    assert said.startswith(problem)
-    assert "Traceback" not in said
-    assert "secret" not in said
-
-
-def test_bad_input_over_http(server: Server) -> None:
-    status, body = post(server.url("v2/models/tensorrt_llm/generate"), request([1, 2, 49152]))
-    assert status == 400
-    assert "input_ids" in body
-
-
-def test_bad_input_leaves_running_streams_alone(server: Server, stream: Stream, story: list[int]) -> None:
-    stream.send(**request(story, 60, streaming=True, end_id=-1))
-    stream.next()
-    for problem, fields in BAD[-4:-1]:
-        with Stream(server.grpc) as other:
-            assert other.error(**request([1, 2, 3]) | fields).startswith(problem)
-    assert 57 <= len(joined(stream.drain())) <= 59
-
-
 def test_sixteen_streams_interleave(stream: Stream, tokenizer: Tokenizer) -> None:
     for number in range(16):
         stream.send(str(number), **request(tokenizer.encode(f"Number {number} is"), 24, streaming=True, end_id=-1))
@@ -275,82 +172,3 @@ def test_sixteen_streams_interleave(stream: Stream, tokenizer: Tokenizer) -> Non
     last_start = max(order.index(str(number)) for number in range(16))
     first_end = min(len(order) - 1 - order[::-1].index(str(number)) for number in range(16))
     assert last_start < first_end
-
-
-def idle(server: Server) -> bool:
-    return metric(server.metrics_url, "chainserve_engine_active") == 0
-
-
-def test_a_stop_request_ends_a_running_one(server: Server, stream: Stream, story: list[int]) -> None:
-    assert until(lambda: idle(server))
-    stream.send("to-stop", **request(story, LONG, streaming=True, end_id=-1))
-    stream.next()
-    with Stream(server.grpc) as other:
-        assert other.responses(request_id="to-stop", **request([1], 1, stop=True)) == []
-    assert len(joined(stream.drain())) < LONG
-    assert until(lambda: idle(server))
-
-
-def test_stopping_nothing_is_no_error(stream: Stream) -> None:
-    assert stream.responses(request_id="nobody", **request([1], 1, stop=True)) == []
-
-
-def test_a_client_that_leaves_frees_its_slot(server: Server, story: list[int]) -> None:
-    assert until(lambda: idle(server))
-    before = metric(server.metrics_url, 'chainserve_engine_tokens_total{kind="output"}')
-    with Stream(server.grpc) as leaving:
-        leaving.send(**request(story, LONG, streaming=True, end_id=-1))
-        leaving.next()
-        assert until(lambda: not idle(server))
-    assert until(lambda: idle(server))
-    assert metric(server.metrics_url, 'chainserve_engine_tokens_total{kind="output"}') - before < LONG
-
-
-def test_counters_count(server: Server, stream: Stream, paris: list[int]) -> None:
-    def totals() -> list[float]:
-        names = ("requests_total", 'tokens_total{kind="input"}', 'tokens_total{kind="output"}')
-        return [metric(server.metrics_url, f"chainserve_engine_{name}") for name in names]
-
-    assert until(lambda: idle(server))
-    before = totals()
-    assert stream.error(**request(paris, 0))
-    stream.one(**request(paris, 5, end_id=-1))
-    assert until(lambda: totals()[2] != before[2])
-    requests, read, written = (after - start for after, start in zip(totals(), before, strict=True))
-    assert (requests, written) == (1, 5)
-    assert 1 <= read <= len(paris)
-
-
-def engine_pid(server: Server) -> int:
-    """Of the engine that this server's model started, however deep below it."""
-    table = subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
-    rows = [line.split(None, 2) for line in table.splitlines()]
-    parents = {int(pid): int(parent) for pid, parent, _ in rows}
-    engines = [int(pid) for pid, _, command in rows if "chainserve.engine.cpu" in command]
-    return next(pid for pid in engines if server.process.pid in ancestors(pid, parents))
-
-
-def ancestors(pid: int, parents: dict[int, int]) -> list[int]:
-    return [pid, *ancestors(parents[pid], parents)] if pid in parents else []
-
-
-def model_ready(server: Server) -> bool:
-    try:
-        with urllib.request.urlopen(server.url("v2/models/tensorrt_llm/ready"), timeout=10):
-            return True
-    except urllib.error.HTTPError:
-        return False
-
-
-def test_when_the_engine_dies_clients_are_told_and_the_model_is_unready(
-    start_server: Callable[..., Server], story: list[int]
-) -> None:
-    server = start_server("--model=tensorrt_llm")
-    assert model_ready(server)
-    with Stream(server.grpc) as stream:
-        stream.send(**request(story, LONG, streaming=True, end_id=-1))
-        stream.next()
-        os.kill(engine_pid(server), signal.SIGKILL)
-        with pytest.raises(InferenceServerException, match="the engine is not running"):
-            stream.drain()
-    assert until(lambda: not model_ready(server))
