@@ -50,8 +50,10 @@ class Unavailable(ChainserveError):
 
 
 class EngineDead(Unavailable):
+    BEGINNING: ClassVar[str] = "the engine is not running"
+
     def __init__(self, reason: str) -> None:
-        super().__init__(f"the engine is not running: {reason}")
+        super().__init__(f"{self.BEGINNING}: {reason}")
 
 
 class DeadlineExceeded(ChainserveError):

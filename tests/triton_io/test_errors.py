@@ -42,10 +42,13 @@ def test_the_table_of_errors(error: Exception, code: int, text: str) -> None:
         (KINDS.INVALID_ARG, "seed: too big", InvalidInput, "seed: too big"),
         (KINDS.UNAVAILABLE, "full", Unavailable, "full"),
         (KINDS.CANCELLED, "deadline exceeded in engine", Cancelled, "deadline exceeded in engine"),
-        (KINDS.INTERNAL, "secret", StageFailed, "intent: failed"),
+        (KINDS.INTERNAL, "secret", StageFailed, "tensorrt_llm: failed"),
+        (KINDS.INTERNAL, "secret: with a colon", StageFailed, "tensorrt_llm: failed"),
+        (KINDS.INTERNAL, "beam_width: only 1", InvalidInput, "beam_width: only 1"),
+        (KINDS.INTERNAL, str(EngineDead("it crashed")), Unavailable, "the engine is not running: it crashed"),
     ],
 )
 def test_errors_of_called_models(code: int, text: str, kind: type[ChainserveError], kept: str) -> None:
-    error = error_from_triton("intent", pb_utils.TritonError(text, code))
+    error = error_from_triton("tensorrt_llm", pb_utils.TritonError(text, code))
     assert type(error) is kind
     assert str(error) == kept
