@@ -4,8 +4,7 @@
 One run measures both, turn by turn, so that whatever else the machine does hits both alike:
 
 - *alone* (bench_engine_alone.py): a process with the pipeline and nothing else. It adds the prompts, steps, and reads
-  the new ids after each step, as the engine's process does. Same engine folder, same engine.toml, same prompts, same greedy
-  decoding.
+  the new ids after each step, as the engine's process does. Same engine folder, engine.toml, prompts, greedy decoding.
 - *Triton*: this script starts `chainserve serve` with the `tensorrt_llm` model only and sends the same prompts over one
   gRPC stream, streaming on. The client counts the ids in raw messages and does nothing else; it shares the machine with
   the server, as any local client does.
