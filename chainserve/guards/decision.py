@@ -1,12 +1,22 @@
-"""From scores to a verdict: the policy of the role decides."""
+"""What is asked of a guard, and how its scores become a verdict: the policy of the role decides."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from chainserve.guards.settings import ModerationSettings, Role
+from chainserve.errors import InvalidInput
+from chainserve.guards.settings import PII, GuardSettings, Role
 from chainserve.messages import Verdict
 
 
-def decide(scores: Sequence[float], role: Role, settings: ModerationSettings, source: str) -> Verdict:
+@dataclass(frozen=True)
+class Check:
+    """One text to judge, and who said it."""
+
+    text: str
+    role: Role = "user"
+
+
+def decide(scores: Sequence[float], role: Role, settings: GuardSettings, source: str) -> Verdict:
     """`scores` in the order of the settings. The top category is the flagged one with the highest score."""
     flagged = [
         (score, name)
@@ -15,3 +25,14 @@ def decide(scores: Sequence[float], role: Role, settings: ModerationSettings, so
     ]
     category = max(flagged)[1] if flagged else ""
     return Verdict(bool(flagged), category, tuple(scores), source)
+
+
+def columns(labels: Sequence[str], settings: GuardSettings) -> list[int]:
+    """Where each category of the settings stands in `labels` followed by personal data.
+
+    Raises:
+        InvalidInput: the model and the settings name different categories.
+    """
+    if {*labels, PII} != set(settings.order):
+        raise InvalidInput("order", f"must name {', '.join(labels)} and {PII}: the categories of the model")
+    return [(*labels, PII).index(name) for name in settings.order]

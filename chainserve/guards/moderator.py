@@ -1,28 +1,18 @@
 """The primary guard: heads over the bilingual encoder, the highest score over segments, and rules for personal data."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from chainserve.encoder import SentenceEncoder, load_encoder
-from chainserve.errors import InvalidInput
 from chainserve.guards import pii
-from chainserve.guards.decision import decide
+from chainserve.guards.decision import Check, columns, decide
 from chainserve.guards.normalise import normalise
 from chainserve.guards.segments import segments
-from chainserve.guards.settings import PII, ModerationSettings, Role
+from chainserve.guards.settings import ModerationSettings
 from chainserve.heads import Floats, Head, load_head
 from chainserve.messages import Verdict
-
-
-@dataclass(frozen=True)
-class Check:
-    """One text to judge, and who said it."""
-
-    text: str
-    role: Role = "user"
 
 
 class Moderator:
@@ -32,10 +22,8 @@ class Moderator:
         Raises:
             InvalidInput: the head and the settings name different categories.
         """
-        if {*head.labels, PII} != set(settings.order):
-            raise InvalidInput("order", f"must name {', '.join(head.labels)} and {PII}: the categories of the heads")
         self._encoder, self._head, self._settings = encoder, head, settings
-        self._columns = [(*head.labels, PII).index(name) for name in settings.order]
+        self._columns = columns(head.labels, settings)
 
     @classmethod
     def load(cls, folder: Path, settings: ModerationSettings) -> "Moderator":
@@ -55,8 +43,8 @@ class Moderator:
         plain = [normalise(text) for text in texts]
         learned = self._highest([self._segments(text) for text in plain])
         ruled = np.array([pii.score(text) for text in plain], dtype=np.float32)
-        columns: Floats = np.column_stack([learned, ruled])[:, self._columns]
-        return columns
+        ordered: Floats = np.column_stack([learned, ruled])[:, self._columns]
+        return ordered
 
     def _segments(self, text: str) -> list[str]:
         return segments(text, self._encoder, self._settings.window_tokens, self._settings.overlap_tokens)

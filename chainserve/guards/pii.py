@@ -86,6 +86,11 @@ def _rule(kind: str, pattern: str, score: float, holds: Callable[[str], bool] = 
     return Rule(kind, re.compile(pattern), score, holds)
 
 
+# Sixteen digits in fours, fifteen as American Express prints them, or thirteen to nineteen in a row.
+_CARD = (
+    r"(?<![\d.])(?:[3-6]\d{3}([- ]?)\d{4}\1\d{4}\1\d{4}(?![- ]?\d)"
+    r"|3[47]\d{2}([- ]?)\d{6}\2\d{5}(?!\d)|[3-6]\d{12,18}(?!\d))"
+)
 _RULES = (
     _rule(
         "email",
@@ -97,7 +102,7 @@ _RULES = (
     _rule("chinese_landline", r"(?<![\d.])0\d{2,3}[- ]\d{7,8}(?!\d)", 0.9),
     _rule("phone", r"(?<![\w.])(?:\+?1[-. ]?)?(?:\([2-9]\d{2}\) ?|[2-9]\d{2}[-. ])\d{3}[-. ]\d{4}(?!\d)", 0.9, _phone),
     _rule("phone", r"(?<![\w.+])\+[1-9]\d{0,2}(?:[- ]?\(?\d{1,4}\)?){2,5}(?!\d)", 0.9, _phone),
-    _rule("card", r"(?<![\d.])[3-6]\d{3}(?:[- ]?\d){9,15}(?!\d)", 0.95, luhn),
+    _rule("card", _CARD, 0.95, luhn),
     _rule("ssn", r"(?<![\d-])(?!000|666|9\d\d)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\d-])", 0.95),
     _rule("chinese_id", r"(?<!\d)[1-9]\d{16}[\dXx](?![\dA-Za-z])", 1.0, chinese_id),
     _rule("iban", r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])", 1.0, iban),

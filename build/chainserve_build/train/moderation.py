@@ -9,6 +9,7 @@ import numpy as np
 
 from chainserve.guards.language import language_of
 from chainserve.guards.normalise import normalise
+from chainserve.guards.segments import sentences
 from chainserve.heads import Floats, Head
 from chainserve_build.train.embedding import EmbeddingCache
 from chainserve_build.train.examples import (
@@ -37,6 +38,16 @@ def fit(examples: Sequence[Example], cache: EmbeddingCache, recipe: Recipe) -> H
     return network.head(CATEGORIES)
 
 
+def fit_table(examples: Sequence[Example], recipe: Recipe) -> Head:
+    """The n-grams alone: a network that sees one constant zero instead of a vector."""
+    texts = [example.text for example in examples]
+    network = Network(1, len(CATEGORIES), recipe)
+    network.fit(np.zeros((len(texts), 1), dtype=np.float32), texts, targets(examples), weights(examples))
+    head = network.head(CATEGORIES)
+    bias = head.logits(np.zeros((1, 1), dtype=np.float32), [""])[0]
+    return replace(head, layers=((np.zeros((0, len(CATEGORIES)), dtype=np.float32), bias),))
+
+
 def training_examples(data: Path, wheels: Wheels) -> Iterator[Example]:
     """Everything that is learnt from; nothing that `moderation_metrics` measures on."""
     examples = [
@@ -51,6 +62,12 @@ def training_examples(data: Path, wheels: Wheels) -> Iterator[Example]:
     plain = [replace(example, text=normalise(example.text)) for example in examples]
     yield from plain
     yield from amid_other_talk(plain)
+    yield from (part for example in plain if example.source == "reviews" for part in _sentence_by_sentence(example))
+
+
+def _sentence_by_sentence(example: Example) -> Iterator[Example]:
+    """The guard judges sentences alone too, and harmless ones of an angry text must be known as such."""
+    return (replace(example, text=sentence, weight=example.weight / 2) for sentence in sentences(example.text))
 
 
 def amid_other_talk(examples: Sequence[Example], seed: int = 0) -> Iterator[Example]:

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from chainserve.config import load_toml
-from chainserve.guards.moderator import Check, Moderator
+from chainserve.guards.decision import Check
+from chainserve.guards.moderator import Moderator
 from chainserve.guards.settings import ModerationSettings
 from chainserve_build.train.embedding import EmbeddingCache
 from chainserve_build.train.examples import CATEGORIES, Example, clean_queries, cold

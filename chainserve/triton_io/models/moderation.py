@@ -5,7 +5,8 @@ from typing import Any, cast
 
 from chainserve.config import load_toml
 from chainserve.errors import InvalidInput
-from chainserve.guards.moderator import Check, Moderator
+from chainserve.guards.decision import Check
+from chainserve.guards.moderator import Moderator
 from chainserve.guards.settings import ModerationSettings, Role
 from chainserve.messages import Verdict
 from chainserve.triton_io.batch import run_batch
