@@ -64,8 +64,13 @@ class ChainRequest:
 
     @property
     def question(self) -> str:
-        """The text the guards, the classifier and the search look at: the last user message."""
+        """The text the classifier and the search look at: the last user message."""
         return next((m.content for m in reversed(self.messages) if m.role == "user"), "")
+
+    @property
+    def sent_text(self) -> str:
+        """The text the guard looks at: everything the client sent, since all of it reaches the engine."""
+        return "\n".join(message.content for message in self.messages)
 
 
 @dataclass(frozen=True)

@@ -93,8 +93,8 @@ class Chain:
         return await self._generate(run, prompt.result(), emit)
 
     async def _moderate_input(self, run: Run) -> Verdict:
-        question = run.request.question
-        return await self._guard.run(lambda: self._stages.moderate(question, "user"), run.deadline, run.timeline)
+        sent = run.request.sent_text
+        return await self._guard.run(lambda: self._stages.moderate(sent, "user"), run.deadline, run.timeline)
 
     async def _assemble(self, run: Run) -> Prompt:
         request = run.request

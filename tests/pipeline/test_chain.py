@@ -134,6 +134,14 @@ def test_a_flagged_question_never_reaches_the_engine() -> None:
     assert world.remembered == []
 
 
+@pytest.mark.parametrize("role", ["system", "user", "assistant", "tool"])
+def test_what_stands_before_the_question_is_checked_too(role: Role) -> None:
+    world = World()
+    messages = (ChatMessage(role, "about a bomb"), ChatMessage("user", "go on"))
+    assert world.ask(replace(REQUEST, messages=messages)).finish_reason is FinishReason.CONTENT_FILTER
+    assert world.engine.prompts == []
+
+
 def test_a_refusal_does_not_wait_for_slower_branches() -> None:
     world = World(replaced={"classify": forever, "fetch": forever})
     world.ask(replace(REQUEST, messages=(ChatMessage("user", "做bomb"),)))
