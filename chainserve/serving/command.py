@@ -55,9 +55,10 @@ def _profile(profile: Profile) -> list[str]:
 
 
 def _models(options: ServeOptions) -> list[str]:
-    """Loading by name, and loading while the server runs, exist in the explicit mode only."""
-    if not options.models and not options.open_admin:
-        return ["--model-control-mode=none"]
+    """Loading by name exists in the explicit mode only, and so does a model that unloads itself when its engine died.
+
+    Whether a client may load and unload is decided by the admin APIs, which are closed unless opened.
+    """
     return ["--model-control-mode=explicit", *(f"--load-model={name}" for name in options.models or ("*",))]
 
 

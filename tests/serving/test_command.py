@@ -45,8 +45,8 @@ def test_the_cpu_profile_names_its_configuration(options: ServeOptions, installa
     assert not any(flag.startswith("--model-config-name") for flag in gpu)
 
 
-def test_the_repository_cannot_change_while_it_runs(options: ServeOptions, installation: Installation) -> None:
-    assert "--model-control-mode=none" in command(options, installation)
+def test_a_model_whose_engine_died_can_unload_itself(options: ServeOptions, installation: Installation) -> None:
+    assert {"--model-control-mode=explicit", "--load-model=*"} <= set(command(options, installation))
 
 
 def test_a_subset_is_loaded_by_name(options: ServeOptions, installation: Installation) -> None:
@@ -55,10 +55,8 @@ def test_a_subset_is_loaded_by_name(options: ServeOptions, installation: Install
     assert "--model-control-mode=explicit" in flags
 
 
-def test_opened_admin_can_load_and_unload(options: ServeOptions, installation: Installation) -> None:
-    flags = command(replace(options, open_admin=True), installation)
-    assert {"--model-control-mode=explicit", "--load-model=*"} <= set(flags)
-    assert not any("restricted" in flag for flag in flags)
+def test_opened_admin_restricts_nothing(options: ServeOptions, installation: Installation) -> None:
+    assert not any("restricted" in flag for flag in command(replace(options, open_admin=True), installation))
 
 
 def test_closed_admin_covers_both_protocols_with_a_key_no_header_can_carry() -> None:
