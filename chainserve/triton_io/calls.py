@@ -22,6 +22,10 @@ class Response:
     def __init__(self, response: Any) -> None:
         self._tensors = {tensor.name(): tensor for tensor in response.output_tensors()}
 
+    @property
+    def empty(self) -> bool:
+        return not self._tensors
+
     def array(self, name: str) -> Array | None:
         tensor = self._tensors.get(name)
         return None if tensor is None else tensor.as_numpy()
@@ -54,15 +58,25 @@ class ModelCalls:
         return self._checked(await self.loop.blocking(request.exec))
 
     async def stream(self, inputs: Mapping[str, Any], request_id: str) -> AsyncGenerator[Response, None]:
-        """Every response of a decoupled model. A thread waits for them: Triton's iterator blocks."""
+        """Every response of a decoupled model. A thread waits for them: Triton's iterator blocks.
+
+        Raises:
+            ChainserveError: the model answered with an error, or ended with an empty response: a stopped request, or
+                one whose error Triton 24.10 lost on the way.
+        """
         arrived: asyncio.Queue[Any] = asyncio.Queue()
         request = self.request(inputs, request_id)
         self.loop.start_blocking(lambda: self._pump(request, arrived))
+        whole = False
         while (item := await arrived.get()) is not _END:
             if isinstance(item, BaseException):
                 raise item
-            if item.output_tensors() or item.has_error():
-                yield self._checked(item)
+            response = self._checked(item)
+            whole = not response.empty
+            if whole:
+                yield response
+        if not whole:
+            raise StageFailed(self.model, "ended in the middle of its answer")
 
     def _pump(self, request: Any, arrived: "asyncio.Queue[Any]") -> None:
         """Runs in the pool, to the very end: leaving a decoupled iterator early would drain it anyway."""

@@ -27,6 +27,7 @@ class Reply:
     on_close: Callable[[], None]
     open_sequences: int = 1
     closed: bool = False
+    begun: bool = False
 
     def send(self, response: Any, *, ends: bool) -> None:
         if self.closed:
@@ -35,19 +36,25 @@ class Reply:
         self._send(response, last=self.open_sequences == 0)
 
     def fail(self, error: Exception) -> None:
-        if not self.closed:
+        """In the middle of a stream the error is not the last response: Triton 24.10 loses one that is on its way to a
+        calling model, which then waits for ever. The empty last response behind it arrives, and says "not finished".
+        """
+        if self.closed:
+            return
+        if self.begun:
+            self.sender.send(error_response(error))
+            self.close_empty()
+        else:
             self._send(error_response(error), last=True)
 
     def close_empty(self) -> None:
-        self.closed = True
-        self.sender.send(pb_utils.InferenceResponse(output_tensors=[]), flags=_FINAL)
-        self.on_close()
+        self._send(pb_utils.InferenceResponse(output_tensors=[]), last=True)
 
     def gone(self) -> bool:
         return self.closed or bool(self.sender.is_cancelled())
 
     def _send(self, response: Any, *, last: bool) -> None:
-        self.closed = last
+        self.closed, self.begun = last, True
         if last:
             self.sender.send(response, flags=_FINAL)
             self.on_close()
