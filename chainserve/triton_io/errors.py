@@ -42,6 +42,8 @@ def error_from_triton(model: str, error: Any) -> ChainserveError:
         return InvalidInput(field, problem)
     if code == kinds.UNAVAILABLE or text.startswith(EngineDead.BEGINNING):
         return Unavailable(text)
+    if text.endswith("is not ready."):
+        return Unavailable(f"{model} is not ready")
     if code == kinds.CANCELLED:
         return Cancelled(text)
     pb_utils.Logger.log_error(f"{model}: {text}")

@@ -44,6 +44,7 @@ def test_the_table_of_errors(error: Exception, code: int, text: str) -> None:
         (KINDS.CANCELLED, "deadline exceeded in engine", Cancelled, "deadline exceeded in engine"),
         (KINDS.INTERNAL, "secret", StageFailed, "tensorrt_llm: failed"),
         (KINDS.INTERNAL, "secret: with a colon", StageFailed, "tensorrt_llm: failed"),
+        (KINDS.INTERNAL, "Failed. Model 'tensorrt_llm' is not ready.", Unavailable, "tensorrt_llm is not ready"),
         (KINDS.INTERNAL, "beam_width: only 1", InvalidInput, "beam_width: only 1"),
         (KINDS.INTERNAL, str(EngineDead("it crashed")), Unavailable, "the engine is not running: it crashed"),
     ],
