@@ -68,9 +68,9 @@ class ChainRequest:
         return next((m.content for m in reversed(self.messages) if m.role == "user"), "")
 
     @property
-    def sent_text(self) -> str:
-        """The text the guard looks at: everything the client sent, since all of it reaches the engine."""
-        return "\n".join(message.content for message in self.messages)
+    def untrusted_text(self) -> str:
+        """The text the guard looks at: all that the client sent, but the application's own instructions to the model."""
+        return "\n".join(message.content for message in self.messages if message.role != "system")
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,7 @@ class Chain:
         return await self._generate(run, prompt.result(), emit)
 
     async def _moderate_input(self, run: Run) -> Verdict:
-        sent = run.request.sent_text
+        sent = run.request.untrusted_text
         return await self._guard.run(lambda: self._stages.moderate(sent, "user"), run.deadline, run.timeline)
 
     async def _assemble(self, run: Run) -> Prompt:

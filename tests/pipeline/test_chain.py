@@ -134,7 +134,7 @@ def test_a_flagged_question_never_reaches_the_engine() -> None:
     assert world.remembered == []
 
 
-@pytest.mark.parametrize("role", ["system", "user", "assistant", "tool"])
+@pytest.mark.parametrize("role", ["user", "assistant", "tool"])
 def test_what_stands_before_the_question_is_checked_too(role: Role) -> None:
     world = World()
     messages = (ChatMessage(role, "about a bomb"), ChatMessage("user", "go on"))
