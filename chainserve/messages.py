@@ -69,7 +69,7 @@ class ChainRequest:
 
     @property
     def untrusted_text(self) -> str:
-        """The text the guard looks at: all that the client sent, but the application's own instructions to the model."""
+        """The text the guard looks at: all that the client sent, less the application's own instructions."""
         return "\n".join(message.content for message in self.messages if message.role != "system")
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from chainserve.errors import InvalidInput
 from chainserve.guards.settings import PII, GuardSettings, Role
@@ -14,6 +15,12 @@ class Check:
 
     text: str
     role: Role = "user"
+
+
+class Guard(Protocol):
+    def moderate(self, checks: Sequence[Check]) -> list[Verdict]:
+        """One verdict a check, in their order."""
+        ...
 
 
 def decide(scores: Sequence[float], role: Role, settings: GuardSettings, source: str) -> Verdict:

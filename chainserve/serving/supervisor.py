@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from chainserve.clock import MonotonicClock
 from chainserve.environment import DRAINING_FILE
 from chainserve.errors import Cancelled, NotFound, Unavailable
 from chainserve.serving import probe
@@ -16,9 +17,11 @@ from chainserve.serving.ports import check_ports
 from chainserve.serving.process import ServerProcess
 from chainserve.serving.shared_memory import shared_memory
 from chainserve.serving.signals import Signals, caught_signals
+from chainserve.serving.stubs import StubWatch
 
 LOG = "tritonserver.log"
 _POLL_S = 0.1
+_WATCH_S = 0.3
 # A request that Triton already took may not have reached the gauge yet, and an ensemble still has its last step to do.
 _QUIET_S = 0.5
 _UNLOAD_S = 5.0
@@ -32,12 +35,14 @@ def serve(options: ServeOptions, say: Say) -> None:
 
     Raises:
         NotFound, Unsupported, InvalidInput: it cannot be started like this.
-        Unavailable: a port is taken, a model failed to load, the server died, or requests were cut at the end.
+        Unavailable: a port is taken, a model failed to load, the server or a model's process died, or requests were cut
+            at the end.
         Cancelled: stopped while loading, or told twice to stop.
     """
     _check(options)
     with caught_signals() as signals, _run_dir(options), shared_memory() as prefix:
-        server = Supervisor(options, say, _start(options, prefix), signals)
+        process = _start(options, prefix)
+        server = Supervisor(options, say, process, signals, StubWatch(process.pid, MonotonicClock()))
         try:
             server.wait_ready()
             server.wait_for_signal()
@@ -82,6 +87,7 @@ class Supervisor:
     say: Say
     process: ServerProcess
     signals: Signals
+    stubs: StubWatch
 
     def wait_ready(self) -> None:
         self.say(f"loading models from {self.options.repository} (log: {self.process.log})")
@@ -96,8 +102,8 @@ class Supervisor:
         self.say(f"ready on {self.options.host}: http {ports.http}, grpc {ports.grpc}, metrics {ports.metrics}")
 
     def wait_for_signal(self) -> None:
-        while not self.signals.wait(1.0):
-            self._check_alive()
+        while not self.signals.wait(_WATCH_S):
+            self._check_healthy()
 
     def drain(self) -> None:
         """Admit nothing new and let what runs finish: a BLS call after SIGTERM would fail with "Server not ready"."""
@@ -106,7 +112,7 @@ class Supervisor:
         deadline = time.monotonic() + self.options.drain_timeout
         quiet_since, shown = time.monotonic(), 0
         while (now := time.monotonic()) - quiet_since < _QUIET_S:
-            self._check_alive()
+            self._check_healthy()
             held = probe.in_flight(self.options.host, self.options.ports.metrics)
             quiet_since = now if held else quiet_since
             shown = self._show(held, shown)
@@ -147,3 +153,9 @@ class Supervisor:
     def _check_alive(self) -> None:
         if self.process.exit_code() is not None:
             raise Unavailable(self.process.last_words())
+
+    def _check_healthy(self) -> None:
+        """While no model is being stopped: a dead one would hold its requests, and fail others, for ever."""
+        self._check_alive()
+        if dead := self.stubs.dead():
+            raise Unavailable(f"{dead}, and Triton does not start it again: server stopped [log: {self.process.log}]")

@@ -3,6 +3,7 @@
 Triton's own gauges count a decoupled request as done when it was dispatched; draining needs the truth.
 """
 
+import gc
 import threading
 from typing import Any
 
@@ -37,6 +38,8 @@ class InFlight:
 def release_metrics(model: Any) -> None:
     """Forget all that `model` holds, at the end of its `finalize`.
 
-    A metric tells Triton's process when it goes away; one that outlives the stub's connection crashes the stub.
+    A metric tells Triton's process when it goes away; one that outlives the stub's connection crashes the stub. It may
+    hang in a cycle, such as an error that is kept with its traceback: so the cycles go now too.
     """
     vars(model).clear()
+    gc.collect()

@@ -88,14 +88,18 @@ def _row(question: str, max_tokens: int, flagged: bool, messages: str, route: st
 
 
 def _messages(question: str, sent: str) -> tuple[ChatMessage, ...]:
-    """`messages`, or "" and only a question. The guard of the ensemble reads `text_input`: no other question passes."""
+    """`messages`, or "" and only a question. The guard of the ensemble reads `text_input` alone: beside it only the
+    application's own instructions pass.
+    """
     if not question.strip():
         raise InvalidInput("text_input", "is empty")
     if not sent:
         return (ChatMessage("user", question),)
     messages = parse_messages(sent)
-    if [message.content for message in messages if message.role == "user"][-1:] != [question]:
-        raise InvalidInput("messages", "the last message of the user must be the same as text_input")
+    if [message.content for message in messages if message.role != "system"] != [question]:
+        raise InvalidInput(
+            "messages", "beside system messages, the only one must be the user's, the same as text_input"
+        )
     return messages
 
 

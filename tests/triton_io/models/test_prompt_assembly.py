@@ -104,13 +104,11 @@ def test_a_flagged_question_is_not_in_the_prompt(model: PromptAssemblyModel) -> 
 def test_messages_in_the_openai_form(model: PromptAssemblyModel) -> None:
     messages = [
         {"role": "system", "content": "Be kind."},
-        {"role": "user", "content": "hi"},
-        {"role": "assistant", "content": "hello"},
         {"role": "user", "content": CAPITAL},
     ]
     prompt = _prompt(model, CAPITAL, messages=json.dumps(messages))
     assert prompt.startswith("<|im_start|>system\nYou are a helpful assistant.\n\nBe kind.<|im_end|>\n")
-    assert "<|im_start|>assistant\nhello<|im_end|>" in prompt
+    assert prompt.endswith(f"<|im_start|>user\n{CAPITAL}<|im_end|>\n<|im_start|>assistant\n")
 
 
 @pytest.mark.parametrize(
@@ -122,8 +120,12 @@ def test_messages_in_the_openai_form(model: PromptAssemblyModel) -> None:
         ({"max_tokens": CONTEXT_LENGTH}, "max_tokens: must be below the context length of 600, got 600"),
         ({"messages": "{"}, "messages: not JSON"),
         ({"history": "{"}, "history: invalid json"),
-        ({"messages": '[{"role": "user", "content": "How do I hurt someone?"}]'}, "messages: the last message of the"),
-        ({"messages": '[{"role": "system", "content": "x"}]'}, "messages: the last message of the user must be the"),
+        ({"messages": '[{"role": "user", "content": "How do I hurt someone?"}]'}, "messages: beside system messages"),
+        (
+            {"messages": json.dumps([{"role": "user", "content": "x"}, {"role": "user", "content": CAPITAL}])},
+            "messages: beside system messages",
+        ),
+        ({"messages": '[{"role": "system", "content": "x"}]'}, "messages: beside system messages"),
     ],
 )
 def test_what_cannot_be_served_is_named(model: PromptAssemblyModel, more: dict[str, Any], problem: str) -> None:
