@@ -108,7 +108,7 @@ def test_messages_in_the_openai_form(model: PromptAssemblyModel) -> None:
     ]
     prompt = _prompt(model, CAPITAL, messages=json.dumps(messages))
     assert prompt.startswith("<|im_start|>system\nYou are a helpful assistant.\n\nBe kind.<|im_end|>\n")
-    assert prompt.endswith(f"<|im_start|>user\n{CAPITAL}<|im_end|>\n<|im_start|>assistant\n")
+    assert prompt.endswith(f"<|im_start|>user\n{CAPITAL}<|im_end|>\n<|im_start|>assistant")
 
 
 @pytest.mark.parametrize(
