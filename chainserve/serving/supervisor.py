@@ -98,6 +98,7 @@ class Supervisor:
                 raise Cancelled("stopped while loading")
             if time.monotonic() > deadline:
                 raise Unavailable(f"not ready after {self.options.start_timeout:g} s [log: {self.process.log}]")
+        self._check_healthy()
         ports = self.options.ports
         self.say(f"ready on {self.options.host}: http {ports.http}, grpc {ports.grpc}, metrics {ports.metrics}")
 
