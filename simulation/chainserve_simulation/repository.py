@@ -10,7 +10,7 @@ import tomli_w
 
 from chainserve_simulation.settings import EngineSettings, StageSettings
 
-REAL = ("chain_ensemble", "ensemble", "postprocessing", "preprocessing", "prompt_assembly", "release")
+REAL = ("chain_ensemble", "ensemble", "generation", "postprocessing", "preprocessing", "prompt_assembly", "release")
 CLASSES = {
     "moderation": "stages import SimulatedModeration",
     "intent": "stages import SimulatedIntent",
@@ -57,6 +57,8 @@ class SimulatedRepository:
         real = self.real / name
         config = real / "configs/cpu.pbtxt"
         shutil.copy(config if config.exists() else real / "config.pbtxt", self.folder / name / "config.pbtxt")
+        for policy in (real / "1").glob("*.toml"):
+            shutil.copy(policy, version)
         (version / "model.py").write_text(f"from chainserve_simulation.{import_line} as TritonPythonModel\n")
         self.set(name)
 
