@@ -6,7 +6,7 @@ import numpy as np
 import triton_python_backend_utils as pb_utils
 
 from chainserve.triton_io.environment import draining
-from chainserve.triton_io.in_flight import InFlight
+from chainserve.triton_io.in_flight import InFlight, release_metrics
 
 
 class TritonPythonModel:
@@ -17,6 +17,9 @@ class TritonPythonModel:
         for request in requests:
             self.in_flight.enter()
             threading.Thread(target=self.tick, args=(request,)).start()
+
+    def finalize(self) -> None:
+        release_metrics(self)
 
     def tick(self, request: Any) -> None:
         sender = request.get_response_sender()
