@@ -1,6 +1,6 @@
 """Train the intent head and measure it: `train_intent.py --data FOLDER --cache FOLDER [--evaluate-only]`.
 
-FOLDER of data holds clinc.json. Writes head.npz beside intent.toml and metrics.json; docs/models/intent.md says more.
+FOLDER holds clinc.json. Writes head.npz and metrics.json beside intent.toml, and the table in docs/models/intent.md.
 """
 
 import argparse
@@ -8,11 +8,13 @@ import json
 from pathlib import Path
 
 from chainserve.encoder import load_encoder
+from chainserve_build.train.card import update_card
 from chainserve_build.train.embedding import EmbeddingCache
 from chainserve_build.train.intent import abstain_threshold, evaluate, train
 
 ROOT = Path(__file__).parents[1]
 MODEL = ROOT / "model_repository" / "intent" / "1"
+CARD = ROOT / "docs" / "models" / "intent.md"
 CHINESE = ROOT / "tests" / "intents" / "zh_prompts.tsv"
 
 
@@ -26,7 +28,9 @@ def main() -> None:
     if not options.evaluate_only:
         train(clinc, EmbeddingCache(load_encoder("use"), "use", options.cache)).save(MODEL / "head.npz")
     metrics = evaluate(MODEL, clinc, CHINESE) | {"suggested_abstain_below": abstain_threshold(MODEL, clinc)}
-    (MODEL / "metrics.json").write_text(json.dumps(metrics, indent=2) + "\n")
+    if not options.evaluate_only:
+        (MODEL / "metrics.json").write_text(json.dumps(metrics, indent=2) + "\n")
+        update_card(CARD, MODEL / "metrics.json")
     print(json.dumps(metrics, indent=2))
 
 

