@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from chainserve.encoder import Vectors
 from chainserve.heads import Head
-from chainserve.ngrams import ngram_ids
+from chainserve_build.train.network import ngram_matrix
 
 
 @dataclass(frozen=True)
@@ -25,13 +25,7 @@ class Features:
     def matrix(self, vectors: Vectors, texts: Sequence[str]) -> Any:
         """Sparse [n, d + buckets]."""
         dense = sparse.csr_matrix(vectors * self.vector_scale)
-        return sparse.hstack([dense, self._ngrams(texts) * self.ngram_scale]).tocsr()
-
-    def _ngrams(self, texts: Sequence[str]) -> Any:
-        rows = [ngram_ids(text, self.buckets) for text in texts]
-        values = np.concatenate([np.full(len(ids), 1 / np.sqrt(max(1, len(ids))), dtype=np.float32) for ids in rows])
-        starts = np.cumsum([0, *map(len, rows)])
-        return sparse.csr_matrix((values, np.concatenate(rows), starts), shape=(len(rows), self.buckets))
+        return sparse.hstack([dense, ngram_matrix(texts, self.buckets) * self.ngram_scale]).tocsr()
 
     def head(self, model: Any, labels: tuple[str, ...], dimension: int) -> Head:
         """The fitted model (one or several binary ones stacked) as a head that takes plain vectors and texts."""
