@@ -94,7 +94,7 @@ class CpuEngine:
 
     def _check_room(self, count: int) -> None:
         if self._death is not None:
-            raise self._death
+            raise self._death.with_traceback(None)  # each caller adds its own
         if len(self._running) + count > self._max_waiting:
             raise Unavailable(f"the engine is full: it holds at most {self._max_waiting} sequences")
 
