@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from chainserve.messages import ChatMessage, Context, Passage
 from chainserve.prompt.control_tokens import ControlTokens
-from chainserve.prompt.conversation import Conversation, Turn
+from chainserve.prompt.conversation import Conversation
 from chainserve.prompt.policy import Language, PromptPolicy
 from chainserve.prompt.selection import Selection
 
@@ -64,7 +64,3 @@ class Wording:
 
 def _system(text: str) -> list[ChatMessage]:
     return [ChatMessage("system", text)] if text else []
-
-
-def turn_text(turn: Turn) -> str:
-    return "".join(message.content for message in turn)

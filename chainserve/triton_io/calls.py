@@ -1,8 +1,9 @@
 """Calls from a model to other models of the same server (Triton's business logic scripting, BLS)."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import triton_python_backend_utils as pb_utils
@@ -85,23 +86,24 @@ class ModelCalls:
             self.loop.loop.call_soon_threadsafe(arrived.put_nowait, item)
 
         try:
-            responses = request.exec(decoupled=True)
-            for response in responses:
+            for response in self._responses(request):
                 put(response)
-            self.loop.retired.add(responses)
         except Exception as error:  # noqa: BLE001 raised again where the stream is read
             put(error)
         put(_END)
 
     def drain(self, request: Any) -> None:
         """Send a request whose answers nobody wants; blocks until its last one."""
-        responses = request.exec(decoupled=True)
-        for _ in responses:
+        for _ in self._responses(request):
             pass
+
+    def _responses(self, request: Any) -> Iterator[Any]:
+        responses = request.exec(decoupled=True)
+        yield from responses
         self.loop.retired.add(responses)
 
     def request(self, inputs: Mapping[str, Any], request_id: str = "") -> Any:
-        dtypes = {tensor.name: tensor.dtype for tensor in CONTRACTS[self.model].inputs}
+        dtypes = _dtypes(self.model)
         return pb_utils.InferenceRequest(
             model_name=self.model,
             request_id=request_id,
@@ -113,6 +115,11 @@ class ModelCalls:
         if response.has_error():
             raise error_from_triton(self.model, response.error())
         return Response(response)
+
+
+@cache
+def _dtypes(model: str) -> dict[str, str]:
+    return {tensor.name: tensor.dtype for tensor in CONTRACTS[model].inputs}
 
 
 def _row(name: str, dtype: str, value: Any) -> Any:
