@@ -5,8 +5,6 @@ from typing import Any
 
 from tritonclient.grpc import MAX_GRPC_MESSAGE_SIZE
 
-from chainserve_client.wire import STATUS_CODES
-
 DEFAULT_URL = "127.0.0.1:8001"
 DEFAULT_MODEL = "chain"
 
@@ -17,5 +15,5 @@ CHANNEL_OPTIONS: list[tuple[str, Any]] = [
 
 
 def metadata(headers: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:
-    """Metadata of a call: the caller's headers (authorization, traceparent, ...), and ours."""
-    return (*((name.lower(), value) for name, value in (headers or {}).items()), STATUS_CODES)
+    """Metadata of a call: the caller's headers (authorization, traceparent, ...)."""
+    return tuple((name.lower(), value) for name, value in (headers or {}).items())

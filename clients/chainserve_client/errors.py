@@ -11,6 +11,8 @@ ChainClientError
 └── ServerFailed        every other code   the server broke, or sent what cannot be read
 """
 
+from collections.abc import Collection
+
 import grpc
 
 
@@ -64,10 +66,15 @@ _BY_CODE: dict[grpc.StatusCode, type[ChainClientError]] = {
 _DEADLINE_TEXT = "deadline exceeded"
 # gRPC's words for a connection that never was: no listener, or no such host. The reason comes last.
 _NO_SERVER = ("failed to connect to all addresses", "DNS resolution failed", "errors resolving")
-# What Triton refuses before a model sees it comes without a code: most of it is the request's own fault.
+# Triton puts errors into a stream as text, without a code. What it refuses itself is mostly the request's own fault.
 _REFUSED: tuple[tuple[str, type[ChainClientError]], ...] = (
     (_DEADLINE_TEXT, DeadlineExceeded),
+    ("cancelled by the client", Cancelled),
     ("unknown model", NotFound),
+    ("lane is full", Unavailable),
+    ("engine is full", Unavailable),
+    ("engine is not running", Unavailable),
+    ("going down", Unavailable),
     ("not ready", Unavailable),
     ("stopping", Unavailable),
     ("stopped accepting", Unavailable),
@@ -85,14 +92,19 @@ def from_status(code: grpc.StatusCode, details: str | None, url: str) -> ChainCl
     return _BY_CODE.get(code, ServerFailed)(text)
 
 
-def from_message(text: str, *, by_model: bool) -> ChainClientError:
+def from_message(text: str, *, by_model: bool, inputs: Collection[str] = ()) -> ChainClientError:
     """The error for a message inside a stream, which has no code.
+
+    Triton can be asked for status codes instead (`triton_grpc_error`), but release 24.10 crashes on some such streams.
 
     Args:
         text: Triton's message.
-        by_model: a model sent it: the server ignored our request for status codes. Else Triton refused the request.
+        by_model: a model sent it; else Triton refused the request.
+        inputs: names of the model's inputs: a message that begins with one tells what is wrong with that input.
     """
     text = _one_line(text)
+    if text.partition(": ")[0] in inputs:
+        return InvalidRequest(text)
     otherwise: type[ChainClientError] = ServerFailed if by_model else InvalidRequest
     return next((kind for words, kind in _REFUSED if words in text.lower()), otherwise)(text)
 

@@ -3,7 +3,7 @@
 import json
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,7 @@ from chainserve_client.answer import Report, Usage
 from chainserve_client.errors import InvalidRequest, ServerFailed, from_message
 from chainserve_client.options import ChainOptions, Question
 
-# Asks Triton to end a stream with the error's own status code, which an error message inside the stream lacks.
-STATUS_CODES = ("triton_grpc_error", "true")
+_INPUTS = frozenset({"text_input", "messages", "stream", *(option.name for option in fields(ChainOptions))})
 
 _NUMPY: dict[str, Any] = {
     "BOOL": np.bool_,
@@ -114,7 +113,7 @@ def read_response(response: Any) -> Piece:
     """A ModelStreamInferResponse as a piece. Raises the ChainClientError that it carries."""
     parameters = response.infer_response.parameters
     if response.error_message:
-        raise from_message(response.error_message, by_model="triton_final_response" in parameters)
+        raise from_message(response.error_message, by_model="triton_final_response" in parameters, inputs=_INPUTS)
     result = InferResult(response.infer_response)
     report = _text(result, "report")
     return Piece(

@@ -81,11 +81,11 @@ def test_single_options_stand_over_the_given_ones(client: ChainClient, triton: F
     assert triton.seen[0]["stop_words"] == ["。", "\n"]
 
 
-def test_headers_and_the_wish_for_status_codes_go_with_every_request(triton: FakeTriton) -> None:
+def test_headers_go_with_every_request(triton: FakeTriton) -> None:
     with ChainClient(triton.url, headers={"Authorization": "Bearer t"}) as client:
         client.ask("hello")
     assert triton.metadata[0]["authorization"] == "Bearer t"
-    assert triton.metadata[0]["triton_grpc_error"] == "true"
+    assert "triton_grpc_error" not in triton.metadata[0]  # Triton 24.10 crashes on some streams that end so
 
 
 @pytest.mark.parametrize(
